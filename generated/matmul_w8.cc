@@ -39,6 +39,7 @@ constexpr int64_t bm = 128, bn = 256, group = 128;
 /// What one step sees, and what it does.
 struct Step {
   Core& core;
+  const Call& call;
   const Point<3> point;  // of axes 0: i, 1: j, 2: l
   const std::array<int64_t, 3>& steps;
   UnpackedA<bf16>::View x;
@@ -53,12 +54,10 @@ struct Step {
     const size_t m_size = z.high[0], n_size = w.high[1];
     // matmul_int4.yaml:38  acc += dot(x, T(f32(w) * scale))   # dequantised as they are packed
     const auto panels_0 =
-        PackBOf<bf16>(m_size, group, n_size, panels_0_memory,
-                      [=, *this](auto at, size_t k_i, size_t n_i) HWY_ATTR {
-      PrefetchRowsAhead(w.At(k_i, n_i), w.At(k_i + 1, n_i));
-      const auto w_0 = at.Load(w.At(k_i, n_i));
+        PackScaledB<bf16>(w, group, n_size, RowsOfA{m_size, Unsigned(call.m)}, panels_0_memory,
+                          [=, *this](auto at, size_t n_i) HWY_ATTR {
       const auto scale_0 = at.Load(scale.At(n_i));
-      return hn::Mul(Cast<int8_t, float>(w_0), scale_0);
+      return scale_0;
     });
     const auto start = [=, *this](auto at, size_t m_i, size_t n_i) HWY_ATTR {
       at.Prefetch(z.At(m_i, n_i));
@@ -76,7 +75,7 @@ struct Blocks {
   int64_t i = bm, j = bn;
   Blocks([[maybe_unused]] const Call& call, const Core& core) {
     if (core.emulated()) return;
-    j = ChooseNC(call.n, core.count(), call.m, ComputedCols);
+    j = ChooseNC(call.n, core.count(), call.m, StoredCols);
     i = ChooseMC(core.cpu(), call.m, core.count());
   }
 };
@@ -116,7 +115,7 @@ void RunGrid(const Call& call, Core& core) {
     scale.CopyIn(w_scale_index(at));
   };
   const auto run_step = [&](const Point<3>& at, const Point<3>& next) {
-    RunStep(Step{core, at, steps, x.WaitIn(x_index(at)), w.WaitIn(w_scale_index(at)),
+    RunStep(Step{core, call, at, steps, x.WaitIn(x_index(at)), w.WaitIn(w_scale_index(at)),
                  scale.WaitIn(w_scale_index(at)), z.Open(z_index(at), at.run), acc_memory,
                  panels_0_memory});
     if (!core.ok()) return;

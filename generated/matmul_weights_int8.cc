@@ -38,6 +38,7 @@ constexpr int64_t bm = 128, bn = 512, bk = 512;
 /// What one step sees, and what it does.
 struct Step {
   Core& core;
+  const Call& call;
   const Point<3> point;  // of axes 0: i, 1: j, 2: l
   const std::array<int64_t, 3>& steps;
   UnpackedA<bf16>::View x;
@@ -49,15 +50,11 @@ struct Step {
 
   HWY_INLINE void Body() const {
     const ReductionStep when{.first = point[2] == 0, .last = point[2] + 1 == steps[2]};
-    const size_t m_size = y.high[0], n_size = w.high[1], k_size = w.high[0];
+    const size_t m_size = y.high[0], k_size = w.high[0], n_size = w.high[1];
     // matmul_weights_int8.yaml:35  acc += dot(x, T(w))                # exact: bf16 holds every i8
     const auto panels_0 =
-        PackBOf<bf16>(m_size, k_size, n_size, panels_0_memory,
-                      [=, *this](auto at, size_t k_i, size_t n_i) HWY_ATTR {
-      PrefetchRowsAhead(w.At(k_i, n_i), w.At(k_i + 1, n_i));
-      const auto w_0 = at.Load(w.At(k_i, n_i));
-      return Cast<int8_t, bf16>(w_0);
-    });
+        PackScaledB<bf16>(w, k_size, n_size, RowsOfA{m_size, Unsigned(call.m)}, panels_0_memory,
+                          NoScale());
     const auto start = [=, *this](auto at, size_t m_i, size_t n_i) HWY_ATTR {
       at.Prefetch(y.At(m_i, n_i));
     };
@@ -76,7 +73,7 @@ struct Blocks {
   int64_t i = bm, j = bn;
   Blocks([[maybe_unused]] const Call& call, const Core& core) {
     if (core.emulated()) return;
-    j = ChooseNC(call.n, core.count(), call.m, ComputedCols);
+    j = ChooseNC(call.n, core.count(), call.m, StoredCols);
     i = ChooseMC(core.cpu(), call.m, core.count());
   }
 };
@@ -117,7 +114,7 @@ void RunGrid(const Call& call, Core& core) {
     scale.CopyIn(scale_index(at));
   };
   const auto run_step = [&](const Point<3>& at, const Point<3>& next) {
-    RunStep(Step{core, at, steps, x.WaitIn(x_index(at)), w.WaitIn(w_index(at)),
+    RunStep(Step{core, call, at, steps, x.WaitIn(x_index(at)), w.WaitIn(w_index(at)),
                  scale.WaitIn(scale_index(at)), y.Open(y_index(at), at.run), acc_memory,
                  panels_0_memory});
     if (!core.ok()) return;

@@ -120,6 +120,7 @@ struct FreeBlock {
   // that B is multiplied with; kRows: the columns that A is multiplied with, and its depth.
   std::optional<Size> reuse = std::nullopt, depth = std::nullopt;
   bool computed = false;        // kColumns: B is computed where few rows are multiplied with it
+  bool scaled = false;          // then: which multiply it as it is stored
   DType element = DType::kF32;  // kDepth: what the dot multiplies
   RefId unpacked = RefId();     // kDepth: an operand B that may be multiplied unpacked
 };

@@ -169,6 +169,10 @@ struct Pack {
   Stages body;
   ElementPtr value;  // null: `place` has the elements
   SpaceId rows;      // then, of a B: the rows of A that it is multiplied with
+  // Then, if it is scaled (plan/scaled.h): few rows of A multiply what is stored, and scale their
+  // sums. They are those of the call where Direct chooses how many a step has.
+  bool scaled = false;
+  std::optional<Size> rows_of_call;
   std::vector<Prefetch> prefetches;
   ElementPtr low, high;  // bound the depth that is packed, if given
   PanelsId live;         // then: the panels of A that name it

@@ -168,6 +168,11 @@ void StageText::One(const Stage& of, int indent) {
              (s.low ? ", depth from " + Text(*s.low) : "") +
              (s.high ? ", depth before " + Text(*s.high) : "") + (s.body.empty() ? "" : ", after"));
         Prefetches(s.prefetches, indent + 1);
+        if (s.scaled) {
+          Line("rows of A, if few, multiply what is stored" +
+                   (s.rows_of_call ? ": " + s.rows_of_call->ToString() + " in the call" : ""),
+               indent + 1);
+        }
         within(s.body);
       },
       [&](const Along& s) {

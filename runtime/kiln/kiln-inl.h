@@ -16,6 +16,7 @@
 #include "kiln/dot/computed-inl.h"
 #include "kiln/dot/dot-inl.h"
 #include "kiln/dot/panels-inl.h"
+#include "kiln/dot/scaled-inl.h"
 #include "kiln/dot/stacks-inl.h"
 #include "kiln/dot/taps-inl.h"
 #include "kiln/emulate/dma.h"

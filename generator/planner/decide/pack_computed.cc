@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "generator/plan/scaled.h"
 #include "generator/plan/walk.h"
 
 namespace kiln {
@@ -59,6 +60,8 @@ class ComputedPanels {
       pack->value = nest.store->value;
       pack->in_place = stage::InPlace::kNever;
       pack->body = std::move(nest.defines);
+      pack->scaled = ScaledBy(plan_, *pack).has_value();
+      if (pack->scaled) pack->rows_of_call = ChosenExtent(rows);
       FindRowsAhead(*pack);
       stages.erase(stages.begin() + static_cast<std::ptrdiff_t>(*at));
       --i;
@@ -135,6 +138,14 @@ class ComputedPanels {
     return {};
   }
 
+  /// Of an array along a space, if Direct chooses what part of it is a block.
+  std::optional<Size> ChosenExtent(SpaceId space) const {
+    for (const FreeBlock& block : plan_.free_blocks) {
+      if (block.space == space) return block.extent;
+    }
+    return std::nullopt;
+  }
+
   const Plan& plan_;
   Stages& body_;
 };
@@ -147,11 +158,13 @@ void FindLongRows(Plan& plan) {
     if (block.use == FreeBlock::Use::kRows) rows = &block;
     if (block.use == FreeBlock::Use::kColumns) columns = &block;
   }
-  bool computed = false, packed = false;
+  bool computed = false, scaled = true, packed = false;
   for (const BodyPlan& body : plan.bodies) {
     ForEachStage(body.stages, [&](const Stage& stage) {
       const auto* pack = As<stage::Pack>(stage);
-      if (pack && plan[pack->panels].side == Side::kB) (pack->value ? computed : packed) = true;
+      if (!pack || plan[pack->panels].side != Side::kB) return;
+      (pack->value ? computed : packed) = true;
+      scaled = scaled && pack->scaled;
     });
   }
   for (const OperandPlan& operand : plan.operands) {
@@ -161,6 +174,7 @@ void FindLongRows(Plan& plan) {
   if (!rows || !columns || !computed || packed) return;
   columns->reuse = rows->extent;
   columns->computed = true;
+  columns->scaled = scaled;
 }
 
 }  // namespace

@@ -127,6 +127,7 @@ Fields BodyView::One(const Stage& of) {
       [&](const Store& s) { text([&](auto* lines) { StoreLines(s, lines); }); },
       [&](const Tap& s) { text([&](auto* lines) { TapLines(s, lines); }); },
       [&](const Pack& s) {
+        if (s.scaled) return ScaledPanels(s, is("is_scaled"));
         if (s.value) return ComputedPanels(s, is("is_computed"));
         text([&](auto* lines) { PackLines(s, lines); });
       },
@@ -138,7 +139,7 @@ Fields BodyView::One(const Stage& of) {
       [&](const Wait& s) { text([&](auto* lines) { WaitLines(s, SpecLine(of), lines); }); });
   for (const char* flag :
        {"is_loop", "is_lanes", "is_reduce", "is_one_pass", "is_dot", "is_if", "is_for", "is_while",
-        "is_rows", "is_each_row", "is_computed", "is_text"})
+        "is_rows", "is_each_row", "is_computed", "is_scaled", "is_text"})
     fields.SetFlag(flag, kind == flag);
   return fields;
 }

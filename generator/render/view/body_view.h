@@ -72,6 +72,8 @@ class BodyView {
   static Place CornerOf(Place place, LoopId row, LoopId col);
   void PackLines(const stage::Pack& pack, std::vector<std::string>* lines);
   void ComputedPanels(const stage::Pack& pack, Fields* fields);
+  void ScaledPanels(const stage::Pack& pack, Fields* fields);
+  std::string Matrix(const Place& place, LoopId row, LoopId col);
   // copies_text.cc
   void CopyLines(const stage::Copy& copy, int line, std::vector<std::string>* lines);
   void WaitLines(const stage::Wait& wait, int line, std::vector<std::string>* lines);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "generator/plan/scaled.h"
 #include "generator/plan/walk.h"
 #include "generator/render/view/body_view.h"
 
@@ -168,6 +169,40 @@ Place BodyView::CornerOf(Place place, LoopId row, LoopId col) {
     if (c.loop == row || c.loop == col) c.loop = {};
   }
   return place;
+}
+
+/// Where elements of few bits are scaled, as their copy packs them or few rows multiply them.
+void BodyView::ScaledPanels(const stage::Pack& pack, Fields* fields) {
+  const Scaled scaled = *ScaledBy(plan_, pack);
+  const std::string rows = Count(pack.rows), depth = Count(plan_[pack.row].space);
+  fields->Set("name", names_[pack.panels]);
+  fields->Set("type", StorageType(plan_[pack.panels].element));
+  fields->Set("stored", Matrix(scaled.stored, pack.row, pack.col));
+  fields->Set("extents", depth + ", " + Count(plan_[pack.col].space));
+  fields->Set("rows", rows + ", " +
+                          (pack.rows_of_call
+                               ? "Unsigned(" + scalars_.Print(*pack.rows_of_call) + ")"
+                               : rows));
+  fields->SetFlag("has_scale", bool(scaled.scale));
+  fields->Set("index", LoopName(pack.col));
+  std::vector<std::string> lines;
+  lanes_ = pack.col;
+  loaded_.clear();
+  if (scaled.scale) fields->Set("value", Vector(scaled.scale, &lines, /*whole=*/true));
+  fields->Set("lines", LinesOf(lines));
+  lanes_ = {};
+  LeaveLoop(pack.col);
+  LeaveLoop(pack.row);
+  computed_.insert(pack.panels);
+}
+
+/// A matrix in memory, whose rows and columns the loops walk: all of a block, or a part of one.
+std::string BodyView::Matrix(const Place& place, LoopId row, LoopId col) {
+  const bool whole = place.at.size() == 2 && place.at[0].IsPlain() && place.at[1].IsPlain();
+  if (whole && plan_.RefOf(place.buffer)) return names_[place.buffer];
+  return "Tile<const " + StorageType(plan_[place.buffer].dtype) + ", 2>{" +
+         Pointer(CornerOf(place, row, col)) + ", {" + Stride(place, row) + ", " +
+         Stride(place, col) + "}}";
 }
 
 /// Where the elements of an operand are computed, as its copy packs them.

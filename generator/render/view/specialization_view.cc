@@ -168,7 +168,9 @@ void SpecializationView::FreeBlocks() {
       case FreeBlock::Use::kColumns:
         f.Set("chosen", "ChooseNC(" + extent + ", core.count()" +
                             (block.reuse ? ", " + walk_.Print(*block.reuse) : "") +
-                            (block.computed ? ", ComputedCols" : "") + ")");
+                            (block.scaled     ? ", StoredCols"
+                             : block.computed ? ", ComputedCols"
+                                              : "") + ")");
         break;
       case FreeBlock::Use::kDepth:
         f.Set("chosen", "DepthFor<" + StorageType(block.element) + ">(core.cpu(), " + name + ", " +

@@ -23,6 +23,11 @@ constexpr int64_t StreamedCols(int64_t rows) {
 constexpr int64_t ComputedCols(int64_t rows) {
   return rows <= 4 ? 4096 : rows <= 8 ? 2048 : rows <= 16 ? 1024 : 512;
 }
+/// The same of a B that is multiplied as it is stored, in so few bits that the hardware would see
+/// pieces of 4096 columns end before it has asked for what follows.
+constexpr int64_t StoredCols(int64_t rows) {
+  return rows <= 1 ? 16384 : rows <= 2 ? 8192 : ComputedCols(rows);
+}
 
 /// M where it is not known, or where B must be packed.
 constexpr int64_t kUnknownRows = std::numeric_limits<int64_t>::max();
