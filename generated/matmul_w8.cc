@@ -55,7 +55,7 @@ struct Step {
     // matmul_int4.yaml:38  acc += dot(x, T(f32(w) * scale))   # dequantised as they are packed
     const auto panels_0 =
         PackScaledB<bf16>(w, group, n_size, RowsOfA{m_size, Unsigned(call.m)}, panels_0_memory,
-                          [=, *this](auto at, size_t n_i) HWY_ATTR {
+                          [=, *this](auto at, size_t, size_t n_i) HWY_ATTR {
       const auto scale_0 = at.Load(scale.At(n_i));
       return scale_0;
     });

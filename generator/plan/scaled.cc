@@ -1,5 +1,7 @@
 #include "generator/plan/scaled.h"
 
+#include <set>
+
 namespace kiln {
 namespace {
 
@@ -67,6 +69,28 @@ const Place* StoredIn(const Plan& plan, const stage::Pack& pack, const Element& 
   return stored && IsMatrix(*place, pack.row, pack.col) ? place : nullptr;
 }
 
+/// Rows between which the scale does not change: 0: all of them; none: it is another in each.
+std::optional<int64_t> RunOf(const Element& scale, LoopId row) {
+  if (!DependsOn(scale, row)) return 0;
+  if (const auto* quotient = AsOp(scale, Op::kFloorDiv)) {
+    const auto* of = As<element::Iteration>(quotient->args[0]);
+    const auto* by = As<element::Constant>(quotient->args[1]);
+    if (of && by && of->loop == row && by->int_value > 0) return by->int_value;
+  }
+  const Place* loaded = LoadedBy(scale);
+  for (size_t d = 0; loaded && d < loaded->at.size(); ++d) {
+    if (loaded->at[d].loop == row) return std::nullopt;
+  }
+  std::set<int64_t> runs;
+  bool constant = true;
+  ForEachPart(scale, [&](const ElementPtr& part) {
+    const std::optional<int64_t> run = RunOf(*part, row);
+    constant = constant && run;
+    if (run && *run != 0) runs.insert(*run);
+  });
+  return constant && runs.size() == 1 ? std::optional(*runs.begin()) : std::nullopt;
+}
+
 /// Through what rounds the value for the dot.
 const Element& BeforeRounding(const Element& value, DType element) {
   const auto* cast = AsOp(value, Op::kCast);
@@ -79,14 +103,15 @@ std::optional<Scaled> ScaledBy(const Plan& plan, const stage::Pack& pack) {
   const Panels& panels = plan[pack.panels];
   const bool floats = panels.element == DType::kF32 || panels.element == DType::kBF16;
   if (!pack.value || !pack.body.empty() || panels.side != Side::kB || !floats) return {};
-  if (const Place* stored = StoredIn(plan, pack, *pack.value)) return Scaled{*stored, nullptr};
+  if (const Place* stored = StoredIn(plan, pack, *pack.value)) return Scaled{*stored, nullptr, 0};
   const Element& value = BeforeRounding(*pack.value, panels.element);
   const auto* product = AsOp(value, Op::kMul);
   if (!product || (value.dtype != DType::kF32 && value.dtype != panels.element)) return {};
   for (const size_t side : {0, 1}) {
     const Place* stored = StoredIn(plan, pack, *product->args[side]);
     const ElementPtr& scale = product->args[1 - side];
-    if (stored && !DependsOn(*scale, pack.row)) return Scaled{*stored, scale};
+    const std::optional<int64_t> run = RunOf(*scale, pack.row);
+    if (stored && run) return Scaled{*stored, scale, *run};
   }
   return {};
 }

@@ -218,8 +218,11 @@ SpaceAnalysis::Classes SpaceAnalysis::Reshaped(const Node& node, const Classes& 
   for (const Size& s : node.shape)
     if (!s.IsOne()) to.push_back(s);
   if (from != to) {
-    for (const ClassId c : arg) Pin(c);
-    for (const ClassId c : classes) Pin(c);
+    // Rows that stay as long as they are end where they did.
+    const bool same_rows = arg.back() && classes.back() && from.back() == to.back();
+    for (size_t d = 0; d + same_rows < arg.size(); ++d) Pin(arg[d]);
+    for (size_t d = 0; d + same_rows < classes.size(); ++d) Pin(classes[d]);
+    if (same_rows) classes.back() = arg.back();
     return classes;
   }
   // Only dimensions of extent 1 come or go: the others keep their places.

@@ -11,7 +11,7 @@ namespace {
 
 /// A nest that computes the elements of a buffer, a vector at a time.
 struct Nest {
-  LoopId row, lanes;
+  LoopId run, row, lanes;  // a row, or a row of a run of rows
   Stages defines;
   const stage::Store* store = nullptr;
 };
@@ -19,7 +19,9 @@ struct Nest {
 std::optional<Nest> NestOf(const Plan& plan, const Stage& stage) {
   Nest nest;
   const Stages* body = nullptr;
-  if (const auto* rows = As<stage::Loop>(stage)) {
+  for (const auto* rows = As<stage::Loop>(stage); rows && !nest.run;
+       rows = body->size() == 1 ? As<stage::Loop>(body->front()) : nullptr) {
+    nest.run = nest.row;
     nest.row = rows->loop;
     body = &rows->body;
   }
@@ -37,6 +39,58 @@ std::optional<Nest> NestOf(const Plan& plan, const Stage& stage) {
   return nest;
 }
 
+/// Runs of rows as one loop over all of them: `run`, and the `row` in it, are a quotient and what
+/// remains.
+class OneLoop {
+ public:
+  OneLoop(const Plan& plan, const Nest& nest, LoopId to)
+      : run_(nest.run), row_(nest.row), to_(to), count_(*plan.SpaceOf(row_).extent.Constant()) {}
+
+  /// Where the first row of the run is.
+  static ElementPtr StartOf(ElementPtr run, int64_t count) {
+    return MakeOp(Op::kMul, DType::kIndex, {std::move(run), IndexConstant(count)});
+  }
+
+  ElementPtr Changed(const ElementPtr& value) const {
+    return kiln::Changed(value, [&](const ElementPtr& e) -> ElementPtr {
+      if (const auto* iteration = As<element::Iteration>(e)) {
+        if (iteration->loop == run_) return Part(Op::kFloorDiv, e->dtype);
+        if (iteration->loop == row_) return Part(Op::kMod, e->dtype);
+      }
+      const Place* loaded = LoadedBy(*e);
+      if (!loaded) return nullptr;
+      Place place = *loaded;
+      for (Coordinate& c : place.at) Change(c);
+      return LoadOf(std::move(place), e->dtype);
+    });
+  }
+
+ private:
+  /// Its offset has been changed already.
+  void Change(Coordinate& c) const {
+    if (c.loop != run_ && c.loop != row_) return;
+    const Op op = c.loop == run_ ? Op::kFloorDiv : Op::kMod;
+    const ElementPtr start = StartOf(Part(Op::kFloorDiv, DType::kIndex), count_);
+    const bool is_all = c.loop == row_ && c.stride == 1 && SameElement(c.offset, start);
+    const auto part = [&] {
+      return MakeOp(Op::kMul, DType::kIndex, {Part(op, DType::kIndex), IndexConstant(c.stride)});
+    };
+    c.offset =
+        is_all ? nullptr : AddOffsets(c.offset, c.stride == 1 ? Part(op, DType::kIndex) : part());
+    c.loop = is_all ? to_ : LoopId();
+    c.stride = 1;
+  }
+
+  ElementPtr Part(Op op, DType dtype) const {
+    return MakeOp(op, dtype,
+                  {MakeElement(dtype, element::Iteration{to_}),
+                   ConstantOf(dtype, count_, static_cast<double>(count_))});
+  }
+
+  LoopId run_, row_, to_;
+  int64_t count_;
+};
+
 class ComputedPanels {
  public:
   ComputedPanels(const Plan& plan, Stages& body) : plan_(plan), body_(body) {}
@@ -53,19 +107,33 @@ class ComputedPanels {
       if (!at) continue;
       const SpaceId rows = RowsOfA(stages, *pack);
       if (!rows && plan_[pack->panels].side == Side::kB) continue;  // taps read panels
-      Nest nest = *NestOf(plan_, stages[*at]);
+      Take(*NestOf(plan_, stages[*at]), *pack);
       pack->rows = rows;
-      pack->row = nest.row;
-      pack->col = nest.lanes;
-      pack->value = nest.store->value;
       pack->in_place = stage::InPlace::kNever;
-      pack->body = std::move(nest.defines);
       pack->scaled = ScaledBy(plan_, *pack).has_value();
       if (pack->scaled) pack->rows_of_call = ChosenExtent(rows);
       FindRowsAhead(*pack);
       stages.erase(stages.begin() + static_cast<std::ptrdiff_t>(*at));
       --i;
     }
+  }
+
+  /// Packs what the nest computes.
+  void Take(Nest nest, stage::Pack& pack) const {
+    pack.body = std::move(nest.defines);
+    pack.value = nest.store->value;
+    if (nest.run) {
+      const OneLoop rows(plan_, nest, pack.row);
+      for (Stage& stage : pack.body) {
+        ElementPtr& value = As<stage::Define>(stage)->value;
+        value = rows.Changed(value);
+      }
+      pack.value = rows.Changed(pack.value);
+    } else {
+      pack.row = nest.row;
+    }
+    for (Stage& stage : pack.body) RenameLoop(stage, nest.lanes, pack.col);
+    pack.value = WithLoop(pack.value, nest.lanes, pack.col);
   }
 
   /// Rows of inputs that what is packed is computed from.
@@ -90,17 +158,36 @@ class ComputedPanels {
   std::optional<size_t> NestBefore(const Stages& stages, size_t end,
                                    const stage::Pack& pack) const {
     const BufferId buffer = pack.place.buffer;
-    if (!IsTemp(plan_, buffer) || plan_[buffer].same_as || plan_[buffer].dense) return {};
+    if (!IsTemp(plan_, buffer)) return {};
     // Nothing may change meanwhile what the nest reads.
     size_t at = end;
     while (at > 0 && Is<stage::Pack, stage::Define>(stages[at - 1])) --at;
     if (at-- == 0) return {};
     const std::optional<Nest> nest = NestOf(plan_, stages[at]);
-    if (!nest || nest->store->place.buffer != buffer || UsesOf(buffer) != 2) return {};
-    if (!WalksAlike(nest->store->place, pack.place,
-                    {{nest->row, pack.row}, {nest->lanes, pack.col}}))
-      return {};
-    return at;
+    if (!nest || RootOf(plan_, nest->store->place.buffer) != RootOf(plan_, buffer)) return {};
+    if (UsesOf(RootOf(plan_, buffer)) != 2) return {};
+    const bool alike = nest->run ? AreRuns(*nest, pack)
+                                 : nest->store->place.buffer == buffer &&
+                                       WalksAlike(nest->store->place, pack.place,
+                                                  {{nest->row, pack.row}, {nest->lanes, pack.col}});
+    return alike ? std::optional(at) : std::nullopt;
+  }
+
+  /// Whether runs of rows, of a constant number, are side by side what is packed: in its own
+  /// buffer, or in one of which it is a view.
+  bool AreRuns(const Nest& nest, const stage::Pack& pack) const {
+    const std::vector<Coordinate>&of_store = nest.store->place.at, &of_pack = pack.place.at;
+    const std::optional<int64_t> count = plan_.SpaceOf(nest.row).extent.Constant();
+    const auto is = [](const Coordinate& c, LoopId loop) { return c.loop == loop && c.IsPlain(); };
+    const Size rows = plan_.SpaceOf(nest.run).extent * plan_.SpaceOf(nest.row).extent;
+    if (!count || of_pack.size() != 2 || !(plan_.SpaceOf(pack.row).extent == rows)) return false;
+    if (!is(of_pack[0], pack.row) || !is(of_pack[1], pack.col)) return false;
+    if (!is(of_store.back(), nest.lanes) || !SameSpace(plan_, nest.lanes, pack.col)) return false;
+    if (nest.store->place.buffer != pack.place.buffer)
+      return of_store.size() == 3 && is(of_store[0], nest.run) && is(of_store[1], nest.row);
+    const ElementPtr run = MakeElement(DType::kIndex, element::Iteration{nest.run});
+    return of_store.size() == 2 && of_store[0].loop == nest.row && of_store[0].stride == 1 &&
+           !of_store[0].around && SameElement(of_store[0].offset, OneLoop::StartOf(run, *count));
   }
 
   /// Of the buffer itself, or by another shape.

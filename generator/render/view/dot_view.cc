@@ -176,14 +176,16 @@ void BodyView::ScaledPanels(const stage::Pack& pack, Fields* fields) {
   const Scaled scaled = *ScaledBy(plan_, pack);
   const std::string rows = Count(pack.rows), depth = Count(plan_[pack.row].space);
   fields->Set("name", names_[pack.panels]);
-  fields->Set("type", StorageType(plan_[pack.panels].element));
+  fields->Set("types", StorageType(plan_[pack.panels].element) +
+                           (scaled.run == 0 ? "" : ", " + std::to_string(scaled.run)));
   fields->Set("stored", Matrix(scaled.stored, pack.row, pack.col));
   fields->Set("extents", depth + ", " + Count(plan_[pack.col].space));
-  fields->Set("rows", rows + ", " +
-                          (pack.rows_of_call
-                               ? "Unsigned(" + scalars_.Print(*pack.rows_of_call) + ")"
-                               : rows));
+  fields->Set(
+      "rows",
+      rows + ", " +
+          (pack.rows_of_call ? "Unsigned(" + scalars_.Print(*pack.rows_of_call) + ")" : rows));
   fields->SetFlag("has_scale", bool(scaled.scale));
+  fields->Set("row", scaled.run == 0 ? "" : " " + LoopName(pack.row));
   fields->Set("index", LoopName(pack.col));
   std::vector<std::string> lines;
   lanes_ = pack.col;

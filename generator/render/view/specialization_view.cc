@@ -170,7 +170,8 @@ void SpecializationView::FreeBlocks() {
                             (block.reuse ? ", " + walk_.Print(*block.reuse) : "") +
                             (block.scaled     ? ", StoredCols"
                              : block.computed ? ", ComputedCols"
-                                              : "") + ")");
+                                              : "") +
+                            ")");
         break;
       case FreeBlock::Use::kDepth:
         f.Set("chosen", "DepthFor<" + StorageType(block.element) + ">(core.cpu(), " + name + ", " +

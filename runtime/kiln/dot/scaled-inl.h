@@ -32,9 +32,12 @@ constexpr size_t kRowsOfStored = 8;
 /// The scale of elements that have none.
 struct NoScale {};
 
-/// Elements of B as floats: what is stored, times scale(at, column).
-template <typename W, class Scale>
+/// Elements of B as floats: what is stored, times scale(at, row, column), which is the same for the
+/// rows of a run of kRun; 0: of all rows.
+template <size_t kRun, typename W, class Scale>
 struct ScaledElements {
+  static constexpr size_t kRows = kRun;
+
   Tile<const W, 2> stored;
   Scale scale;
 
@@ -45,7 +48,7 @@ struct ScaledElements {
     if constexpr (std::is_same_v<Scale, NoScale>) {
       return value;
     } else {
-      return hn::Mul(value, scale(at, c));
+      return hn::Mul(value, scale(at, r, c));
     }
   }
 
@@ -77,10 +80,10 @@ struct RowsOfA {
 };
 
 /// As PackBOf, of `stored` times `scale`.
-template <class As, typename W, class Scale>
+template <class As, size_t kRun = 0, typename W, class Scale>
 HWY_INLINE auto PackScaledB(const Tile<const W, 2>& stored, size_t k, size_t cols, RowsOfA rows,
                             void* to, const Scale& scale) {
-  using Elements = ScaledElements<W, Scale>;
+  using Elements = ScaledElements<kRun, W, Scale>;
   using View = ViewOfScaledB<typename PackedB<As>::KGroup, Elements>;
   static_assert(std::is_same_v<typename DotOf<As>::Acc, float>);
   const bool as_stored = rows.of_call <= kRowsOfStored;
@@ -246,16 +249,18 @@ HWY_INLINE void AddRowsOfElements(const FloatsOfRows& groups, size_t rows, const
   }
 }
 
-/// Adds the product of rows of A and what is stored in B, of so many columns from `first` on.
+/// Adds the product of rows of A and what is stored in rows of B from `begin` to `end`, of so many
+/// columns from `first` on.
 template <class Dot, class A, class Elements>
 HWY_NOINLINE void AddStoredRows(const A& a, size_t row, size_t rows, const Elements& of,
-                                size_t depth, size_t first, size_t cols, float* sums,
+                                RowRange range, size_t first, size_t cols, float* sums,
                                 size_t sums_stride) {
   constexpr bool kWords = kIsPacked<std::remove_cvref_t<decltype(*of.stored.data)>>;
-  const size_t words = depth < kStoredRows ? 0 : ColsOfWords(of.stored, first, cols);
+  const size_t words =
+      range.end - range.begin < kStoredRows ? 0 : ColsOfWords(of.stored, first, cols);
   FloatsOfRows groups;
-  size_t k = 0;
-  for (; k + kStoredRows <= depth; k += kStoredRows) {
+  size_t k = range.begin;
+  for (; k + kStoredRows <= range.end; k += kStoredRows) {
     LoadFloats<Dot>(a, row, rows, k, kStoredRows, groups);
     if constexpr (kWords)
       AddRowsOfWords(groups, rows, of.stored, k, first, words, sums, sums_stride);
@@ -264,9 +269,39 @@ HWY_NOINLINE void AddStoredRows(const A& a, size_t row, size_t rows, const Eleme
   if constexpr (kWords) {
     for (size_t r = 0; r < rows; ++r) PutInOrder(words, sums + r * sums_stride);
   }
-  if (k == depth) return;
-  LoadFloats<Dot>(a, row, rows, k, depth - k, groups);
-  AddRowsOfElements(groups, rows, of, k, depth - k, first, 0, cols, sums, sums_stride);
+  if (k == range.end) return;
+  LoadFloats<Dot>(a, row, rows, k, range.end - k, groups);
+  AddRowsOfElements(groups, rows, of, k, range.end - k, first, 0, cols, sums, sums_stride);
+}
+
+/// sum + added * the scale of what is stored.
+template <class At, class Elements, class V>
+HWY_INLINE V AddScaled(At at, const Elements& of, size_t r, size_t c, V added, V sum) {
+  if constexpr (std::is_same_v<std::remove_cvref_t<decltype(of.scale)>, NoScale>) {
+    return hn::Add(sum, added);
+  } else {
+    return hn::MulAdd(added, of.scale(at, r, c), sum);
+  }
+}
+
+/// AddStoredRows run by run, which are added up and scaled by themselves.
+template <class Dot, class A, class Elements>
+HWY_INLINE void AddRuns(const A& a, size_t row, size_t rows, const Elements& of, size_t depth,
+                        size_t first, size_t cols, float* sums, size_t sums_stride) {
+  const hn::ScalableTag<float> d;
+  HWY_ALIGN float of_run[kRowsAtATime * SumsStride(StreamedCols(kRowsAtATime))];
+  for (size_t k = 0; k < depth; k += Elements::kRows) {
+    for (size_t r = 0; r < rows; ++r)
+      memset(of_run + r * sums_stride, 0, RoundUp(cols, hn::Lanes(d)) * sizeof(float));
+    AddStoredRows<Dot>(a, row, rows, of, {k, HWY_MIN(k + Elements::kRows, depth)}, first, cols,
+                       of_run, sums_stride);
+    for (size_t r = 0; r < rows * sums_stride; r += sums_stride) {
+      ForLanes(kFloats, cols, [&](auto at, size_t c) HWY_ATTR {
+        const auto added = hn::Load(d, of_run + r + c), sum = hn::Load(d, sums + r + c);
+        hn::Store(AddScaled(at, of, k, first + c, added, sum), d, sums + r + c);
+      });
+    }
+  }
 }
 
 /// MultiplyStreamed, of a B as it is stored.
@@ -274,29 +309,36 @@ template <class Dot, class A, class B, class Start, class Finish>
 HWY_INLINE void MultiplyAsStored(RowRange range, const A& a, const B& b, const Start& start,
                                  const Finish& finish) {
   const auto elements = b.fn;
-  const auto zero = [](auto, size_t, size_t)
-                        HWY_ATTR { return hn::Zero(hn::ScalableTag<float>()); };
+  constexpr bool kRuns = decltype(b.fn)::kRows != 0;
   const auto add = [&](size_t row, size_t rows, size_t strip, size_t cols, float* sums,
                        size_t sums_stride) HWY_ATTR {
-    AddStoredRows<Dot>(a, row, rows, elements, b.rows, strip, cols, sums, sums_stride);
-  };
-  const auto scale = [&](auto at, auto sum, size_t r, size_t c) HWY_ATTR {
-    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(elements.scale)>, NoScale>) {
-      finish(at, hn::Add(start(at, r, c), sum), r, c);
+    if constexpr (kRuns) {
+      AddRuns<Dot>(a, row, rows, elements, b.rows, strip, cols, sums, sums_stride);
     } else {
-      finish(at, hn::MulAdd(sum, elements.scale(at, c), start(at, r, c)), r, c);
+      AddStoredRows<Dot>(a, row, rows, elements, RowRange(b.rows), strip, cols, sums, sums_stride);
     }
   };
-  MultiplyInStrips<Dot>(ColumnTag<Dot>(), range.begin, range.end, a, b.cols, StoredCols, add, zero,
-                        scale);
+  const auto multiply = [&](const auto& first, const auto& last) HWY_ATTR {
+    MultiplyInStrips<Dot>(ColumnTag<Dot>(), range.begin, range.end, a, b.cols, StoredCols, add,
+                          first, last);
+  };
+  if constexpr (kRuns) return multiply(start, finish);
+  // A single run: its sums are scaled on their way to those that there are.
+  const auto zero = [](auto, size_t, size_t)
+                        HWY_ATTR { return hn::Zero(hn::ScalableTag<float>()); };
+  const auto scale = [&](auto at, auto sum, size_t r, size_t c) HWY_ATTR {
+    finish(at, AddScaled(at, elements, 0, c, sum, start(at, r, c)), r, c);
+  };
+  if constexpr (!kRuns) multiply(zero, scale);
 }
 
 /// MultiplyComputed for a B that is scaled.
 template <class Dot, class A, class KGroup, class Elements, class Sums, class Start = Nothing,
           class Finish = Nothing, class To = NoTile>
-HWY_INLINE void MultiplyComputed(RowRange rows, const A& a, const ViewOfScaledB<KGroup, Elements>& b,
-                                 const Sums& sums, const Start& start = Start(),
-                                 const Finish& finish = Finish(), const To& to = To()) {
+HWY_INLINE void MultiplyComputed(RowRange rows, const A& a,
+                                 const ViewOfScaledB<KGroup, Elements>& b, const Sums& sums,
+                                 const Start& start = Start(), const Finish& finish = Finish(),
+                                 const To& to = To()) {
   if (!b.as_stored) {
     const ViewOfComputedB<KGroup, Elements>& computed = b;
     return MultiplyComputed<Dot>(rows, a, computed, sums, start, finish, to);
@@ -309,7 +351,8 @@ HWY_INLINE void MultiplyComputed(RowRange rows, const A& a, const ViewOfScaledB<
   });
 }
 template <class Dot, class A, class KGroup, class Elements>
-HWY_INLINE void MultiplyComputed(RowRange rows, const A& a, const ViewOfScaledB<KGroup, Elements>& b,
+HWY_INLINE void MultiplyComputed(RowRange rows, const A& a,
+                                 const ViewOfScaledB<KGroup, Elements>& b,
                                  const SumsInRows<float>& sums) {
   if (!b.as_stored) {
     const ViewOfComputedB<KGroup, Elements>& computed = b;

@@ -90,7 +90,7 @@ std::string Check(const char* types) {
                  std::to_string(depth) + " by " + std::to_string(cols) + ", " +
                  std::to_string(shift) + " elements apart";
         };
-        multiply([&](auto at, size_t c) HWY_ATTR { return at.Load(&scales[c]); });
+        multiply([&](auto at, size_t, size_t c) HWY_ATTR { return at.Load(&scales[c]); });
         if (is_wrong(true)) return where();
         multiply(NoScale());
         if (is_wrong(false)) return where() + ", no scale";
@@ -110,9 +110,8 @@ std::string CheckFloats() {
 }
 
 std::string CheckBf16() {
-  for (const std::string& error :
-       {Check<bf16, i4>("bf16, i4"), Check<bf16, uint8_t>("bf16, u8"),
-        Check<bf16, f8e5m2>("bf16, e5m2")}) {
+  for (const std::string& error : {Check<bf16, i4>("bf16, i4"), Check<bf16, uint8_t>("bf16, u8"),
+                                   Check<bf16, f8e5m2>("bf16, e5m2")}) {
     if (!error.empty()) return error;
   }
   return "";
