@@ -167,7 +167,7 @@ HWY_INLINE void AddComputedRowAsTiles(const A& a, size_t row, const Computed<Fn>
         if (whole < padded) Fetch(b, k + i, first + c + whole, 1, padded - whole, to + whole);
       }
       const internal::FlushedSubnormals like_amx;
-      AddRowsAsAmx(groups, rows_of_b, int64_t{kPiece}, padded, of_step + c / kAmxCols);
+      AddRowsAsAmx(groups, rows_of_b, int64_t{kPiece}, /*ahead=*/0, padded, of_step + c / kAmxCols);
     }
     const internal::FlushedSubnormals like_amx;
     if ((k + kRowsAsAmx) % kStep == 0) FinishStepAsAmx(cols, of_step, sums);

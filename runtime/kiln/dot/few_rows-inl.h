@@ -170,7 +170,8 @@ HWY_NOINLINE void AddStreamedRows(const A& a, size_t row, size_t rows, const T* 
 #if HWY_TARGET == HWY_AVX3_DL
   if constexpr (Dot::kAmx != AmxElements::kNone) {
     if (StreamsByAmx<Dot>(rows)) {
-      return AddStreamedRowsByAmx<Dot>(a, row, rows, b, b_rows, stride, cols, sums, sums_stride);
+      return AddStreamedRowsByAmx<Dot>(a, row, rows, b, b_rows, stride, far, cols, sums,
+                                       sums_stride);
     }
   }
 #endif
@@ -224,8 +225,11 @@ HWY_INLINE typename Dot::Acc StartOfRow(const A& a, size_t row) {
 
 /// Whether a product of so many rows waits for a B of so many bytes. One or two rows take little
 /// more time than the prefetches, which are for nothing where the hardware's suffice: in the last
-/// cache (f32 of 1000 rows and columns: 10 to 13 % slower with them).
+/// cache (f32 of 1000 rows and columns: 10 to 13 % slower with them). Lines of 32 rows, as AMX has
+/// them, are more than it foresees.
+template <class Dot>
 HWY_INLINE bool IsFar(size_t rows, size_t b_bytes, size_t l2_bytes) {
+  if (StreamsByAmx<Dot>(rows)) return b_bytes > (rows == 1 ? 32 : 1) * l2_bytes;
   return rows > 2 || b_bytes > 8 * l2_bytes;
 }
 
@@ -283,7 +287,7 @@ HWY_INLINE void MultiplyStreamed(D d, size_t begin, size_t end, const A& a, cons
   using Acc = typename Dot::Acc;
   const auto* const elements = static_cast<const typename Dot::B*>(b.streamed);
   const bool far =
-      IsFar(RowsOfAPart(end - begin), b.rows * b.stride * sizeof(*elements), b.l2_bytes);
+      IsFar<Dot>(RowsOfAPart(end - begin), b.rows * b.stride * sizeof(*elements), b.l2_bytes);
   const auto add = [&](size_t row, size_t rows, size_t strip, size_t cols, Acc* sums,
                        size_t sums_stride) HWY_ATTR {
     AddStreamedRows<Dot>(a, row, rows, elements + strip, b.rows, static_cast<int64_t>(b.stride),

@@ -16,6 +16,7 @@
 #include "kiln/dot/tile_operands-inl.h"
 #include "kiln/simd/float_mode.h"
 #include "kiln/simd/lanes-inl.h"
+#include "kiln/simd/stream-inl.h"
 
 KILN_BEFORE_NAMESPACE();
 namespace kiln::inline KILN_ABI {
@@ -47,9 +48,10 @@ struct AmxPieces {
   size_t count() const { return DivUp(cols, kAmxCols); }
 };
 
-/// Makes k-group g of pieces out of `rows` rows of `b`; what these lack are zeros.
+/// Makes k-group g of pieces out of `rows` rows of `b`; what these lack are zeros. Prefetches the
+/// rows that are `ahead` elements further on.
 template <class Dot, typename T>
-HWY_INLINE void FillKGroup(const T* b, size_t rows, int64_t stride, size_t g,
+HWY_INLINE void FillKGroup(const T* b, size_t rows, int64_t stride, int64_t ahead, size_t g,
                            AmxPieces<Dot>* pieces) {
   constexpr size_t kRows = Dot::kKPerGroup;
   const size_t here = HWY_MIN(rows - HWY_MIN(g * kRows, rows), kRows);
@@ -58,7 +60,11 @@ HWY_INLINE void FillKGroup(const T* b, size_t rows, int64_t stride, size_t g,
     StoreTwoVectors<Dot>(from, apart, pieces->groups[piece] + g * kAmxCols);
   };
   const size_t whole = here == kRows ? pieces->cols / kAmxCols : 0;
-  for (size_t piece = 0; piece < whole; ++piece) store(row + piece * kAmxCols, stride, piece);
+  for (size_t piece = 0; piece < whole; ++piece) {
+    for (size_t i = 0; ahead != 0 && i < kRows; ++i)
+      PrefetchToL2(row + static_cast<int64_t>(i) * stride + piece * kAmxCols + ahead);
+    store(row + piece * kAmxCols, stride, piece);
+  }
   for (size_t piece = whole; piece < pieces->count(); ++piece) {
     HWY_ALIGN T copy[kRows * kAmxCols] = {};
     for (size_t i = 0; i < here; ++i) {
@@ -133,9 +139,10 @@ HWY_INLINE void LoadKGroupsAsAmx(const A& a, size_t row, size_t k, KGroupsAsAmx&
   memcpy(groups, a.At(row) + first, count * sizeof(groups[0]));
 }
 
-/// Adds eight rows of B, each a line, to the sums of a step.
+/// Adds eight rows of B, each a line, to the sums of a step, and prefetches those that are `ahead`
+/// elements further on.
 HWY_INLINE void AddLinesAsAmx(const KGroupsAsAmx& groups, const bf16* b, int64_t stride,
-                              StepSumsOfLine& sums) {
+                              int64_t ahead, StepSumsOfLine& sums) {
   const hn::ScalableTag<int32_t> dw;
   const hn::ScalableTag<float> d;
   const auto high = hn::Set(dw, static_cast<int32_t>(0xffff0000u));
@@ -146,6 +153,10 @@ HWY_INLINE void AddLinesAsAmx(const KGroupsAsAmx& groups, const bf16* b, int64_t
   auto even_even = hn::Load(d, sums[0]), even_odd = hn::Load(d, sums[1]);
   auto odd_even = hn::Load(d, sums[2]), odd_odd = hn::Load(d, sums[3]);
   for (int64_t k = 0; k < int64_t{kRowsAsAmx}; k += 2) {
+    if (ahead != 0) {
+      PrefetchToL2(b + k * stride + ahead);
+      PrefetchToL2(b + (k + 1) * stride + ahead);
+    }
     const auto a = hn::Set(dw, groups[k / 2]);
     const auto b_even = hn::LoadU(dw, reinterpret_cast<const int32_t*>(b + k * stride));
     const auto b_odd = hn::LoadU(dw, reinterpret_cast<const int32_t*>(b + (k + 1) * stride));
@@ -162,9 +173,9 @@ HWY_INLINE void AddLinesAsAmx(const KGroupsAsAmx& groups, const bf16* b, int64_t
 
 /// The same for all of their lines. Not inline, as it is within the scope of FlushedSubnormals.
 inline HWY_NOINLINE void AddRowsAsAmx(const KGroupsAsAmx& groups, const bf16* b, int64_t stride,
-                                      size_t cols, StepSumsOfLine* sums) {
+                                      int64_t ahead, size_t cols, StepSumsOfLine* sums) {
   for (size_t c = 0; c < cols; c += kAmxCols)
-    AddLinesAsAmx(groups, b + c, stride, sums[c / kAmxCols]);
+    AddLinesAsAmx(groups, b + c, stride, ahead, sums[c / kAmxCols]);
 }
 
 /// Adds the sums of a step to those of the product, and begins the next step. Not inline, either.
@@ -187,7 +198,7 @@ inline HWY_NOINLINE void FinishStepAsAmx(size_t cols, StepSumsOfLine* of_step, f
 /// AddByTiles for one row of bf16, by vectors. Not inline, either.
 template <class A>
 HWY_NOINLINE void AddRowAsTiles(const A& a, size_t row, const bf16* b, size_t b_rows,
-                                int64_t stride, size_t cols, float* sums) {
+                                int64_t stride, bool far, size_t cols, float* sums) {
   constexpr size_t kRows = kRowsAsAmx, kStep = kAmxStep<Dot<bf16>>;
   HWY_ALIGN StepSumsOfLine of_step[kColsAsAmx / kAmxCols] = {};
   HWY_DASSERT(cols <= kColsAsAmx);
@@ -197,14 +208,14 @@ HWY_NOINLINE void AddRowAsTiles(const A& a, size_t row, const bf16* b, size_t b_
     const size_t rows_left = HWY_MIN(b_rows - HWY_MIN(k, b_rows), kRows);
     const size_t whole = rows_left == kRows ? cols / kAmxCols * kAmxCols : 0;
     const bf16* const from = b + static_cast<int64_t>(k) * stride;
-    AddRowsAsAmx(groups, from, stride, whole, of_step);
+    AddRowsAsAmx(groups, from, stride, far ? int64_t{kRows} * stride : 0, whole, of_step);
     for (size_t c = whole; c < cols; c += kAmxCols) {
       HWY_ALIGN bf16 copy[kRows * kAmxCols] = {};
       for (size_t i = 0; i < rows_left; ++i) {
         memcpy(static_cast<void*>(copy + i * kAmxCols), from + static_cast<int64_t>(i) * stride + c,
                HWY_MIN(cols - c, kAmxCols) * sizeof(bf16));
       }
-      AddLinesAsAmx(groups, copy, int64_t{kAmxCols}, of_step[c / kAmxCols]);
+      AddLinesAsAmx(groups, copy, int64_t{kAmxCols}, /*ahead=*/0, of_step[c / kAmxCols]);
     }
     if ((k + kRows) % kStep == 0) FinishStepAsAmx(cols, of_step, sums);
   }
@@ -213,16 +224,17 @@ HWY_NOINLINE void AddRowAsTiles(const A& a, size_t row, const bf16* b, size_t b_
 /// AddStreamedRows, where UsesAmx<Dot>().
 template <class Dot, class A, typename T>
 HWY_INLINE void AddStreamedRowsByAmx(const A& a, size_t row, size_t rows, const T* b, size_t b_rows,
-                                     int64_t stride, size_t cols, typename Dot::Acc* sums,
+                                     int64_t stride, bool far, size_t cols, typename Dot::Acc* sums,
                                      size_t sums_stride) {
   if constexpr (Dot::kAmx == AmxElements::kBf16) {
     if (rows == 1) {
       const internal::FlushedSubnormals like_amx;
-      return AddRowAsTiles(a, row, b, b_rows, stride, cols, sums);
+      return AddRowAsTiles(a, row, b, b_rows, stride, far, cols, sums);
     }
   }
   const auto fill = [=](size_t k, size_t c, size_t g, AmxPieces<Dot>* pieces) HWY_ATTR {
-    FillKGroup<Dot>(b + static_cast<int64_t>(k) * stride + c, b_rows - k, stride, g, pieces);
+    const int64_t ahead = far ? static_cast<int64_t>(kAmxStep<Dot>) * stride : 0;
+    FillKGroup<Dot>(b + static_cast<int64_t>(k) * stride + c, b_rows - k, stride, ahead, g, pieces);
   };
   AddByTiles<Dot>(a, row, rows, b_rows, cols, fill, sums, sums_stride);
 }

@@ -33,7 +33,7 @@ struct Stored {
     const hn::ScalableTag<float> d;
     W* const first = ElementsAt<W>(bytes.data()) + shift;
     const bool is_unsigned = std::is_same_v<W, u4> || std::is_same_v<W, uint8_t>;
-    std::uniform_int_distribution<int> any(is_unsigned ? 0 : -8, 7);
+    std::uniform_int_distribution<int> any(is_unsigned ? 0 : -8, is_unsigned ? 15 : 7);
     for (size_t i = 0; i < rows * cols; ++i) {
       values.push_back(any(random));
       ForLanes(kFloats, 1, [&](auto at, size_t) HWY_ATTR {
@@ -100,6 +100,43 @@ std::string Check(const char* types) {
   return "";
 }
 
+/// Each of the 256 there are, by a row of A that has a one and zeros.
+template <typename W>
+std::string CheckEachByte(const char* types) {
+  constexpr size_t kDepth = 8, kCols = 256;
+  std::vector<uint8_t> bytes(kDepth * kCols);
+  for (size_t i = 0; i < kCols; ++i) bytes[i] = static_cast<uint8_t>(i);
+  Tile<const W, 2> b;
+  b.data = reinterpret_cast<const W*>(bytes.data());
+  b.stride = {kCols, 1};
+  std::vector<float> one(kDepth), z(kCols), want(kCols);
+  one[0] = 1;
+  Tile<const float, 2> a;
+  a.data = one.data();
+  a.stride = {kDepth, 1};
+  const auto memory_a = hwy::AllocateAligned<uint8_t>(PackedA<float>::Bytes(1, kDepth));
+  MultiplyComputed<Dot<float>>(
+      RowRange(1), PackA<float>(a, 1, kDepth, memory_a.get()),
+      PackScaledB<float>(b, kDepth, kCols, RowsOfA{1, 1}, nullptr, NoScale()), TileSums(),
+      Nothing(), [&](auto at, auto sum, size_t, size_t c) HWY_ATTR { at.Store(sum, &z[c]); });
+  ForLanes(kFloats, kCols, [&](auto at, size_t c) HWY_ATTR {
+    at.Store(Cast<W, float>(at.Load(b.At(0, c))), &want[c]);
+  });
+  for (size_t i = 0; i < kCols; ++i) {
+    if (z[i] != want[i] && (z[i] == z[i] || want[i] == want[i]))
+      return std::string(types) + ", byte " + std::to_string(i);
+  }
+  return "";
+}
+
+std::string CheckBytes() {
+  for (const std::string& error : {CheckEachByte<f8e4m3fn>("e4m3"), CheckEachByte<f8e5m2>("e5m2"),
+                                   CheckEachByte<int8_t>("i8"), CheckEachByte<uint8_t>("u8")}) {
+    if (!error.empty()) return error;
+  }
+  return "";
+}
+
 std::string CheckFloats() {
   for (const std::string& error :
        {Check<float, i4>("f32, i4"), Check<float, int8_t>("f32, i8"),
@@ -128,10 +165,15 @@ HWY_AFTER_NAMESPACE();
 namespace kiln::scaled_test {
 HWY_EXPORT(CheckFloats);
 HWY_EXPORT(CheckBf16);
+HWY_EXPORT(CheckBytes);
 
 TEST_CASE("few rows multiply elements of few bits as they are stored, more rows packed ones") {
   dot_test::ForEachTargetAndAmx([&] { CHECK(KILN_DISPATCH(CheckFloats)() == ""); });
   dot_test::ForEachTargetAndAmx([&] { CHECK(KILN_DISPATCH(CheckBf16)() == ""); });
+}
+
+TEST_CASE("each element of 8 bits is multiplied as the float that it is") {
+  dot_test::ForEachTarget([&] { CHECK(KILN_DISPATCH(CheckBytes)() == ""); });
 }
 
 }  // namespace kiln::scaled_test
