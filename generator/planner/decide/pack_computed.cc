@@ -260,7 +260,6 @@ void FindLongRows(Plan& plan) {
   }
   if (!rows || !columns || !computed || packed) return;
   columns->reuse = rows->extent;
-  columns->computed = true;
   columns->scaled = scaled;
 }
 

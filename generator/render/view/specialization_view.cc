@@ -167,11 +167,11 @@ void SpecializationView::FreeBlocks() {
         break;
       case FreeBlock::Use::kColumns:
         f.Set("chosen", "ChooseNC(" + extent + ", core.count()" +
-                            (block.reuse ? ", " + walk_.Print(*block.reuse) : "") +
-                            (block.scaled     ? ", StoredCols"
-                             : block.computed ? ", ComputedCols"
-                                              : "") +
-                            ")");
+                            (block.matrices ? ", RowsOfEach(" + walk_.Print(*block.reuse) + ", " +
+                                                  walk_.Print(*block.matrices) + "), GroupedCols"
+                             : block.reuse ? ", " + walk_.Print(*block.reuse)
+                                           : "") +
+                            (block.scaled ? ", StoredCols" : "") + ")");
         break;
       case FreeBlock::Use::kDepth:
         f.Set("chosen", "DepthFor<" + StorageType(block.element) + ">(core.cpu(), " + name + ", " +

@@ -11,22 +11,28 @@
 
 namespace kiln::inline KILN_ABI {
 
-/// Columns of an unpacked B that a product of few rows streams at a time. Memory is fastest along
-/// long pieces, but B passes through the L1 beside the sums of all rows, which may have a third of
-/// the smallest one.
+/// Columns of a B that a product of few rows streams or computes at a time. Memory is fastest along
+/// long pieces of rows, but the sums of all rows of A, 64 KiB of them, are to stay close to the L1.
 constexpr int64_t StreamedCols(int64_t rows) {
+  return rows <= 4 ? 4096 : rows <= 8 ? 2048 : rows <= 16 ? 1024 : 512;
+}
+/// The same where sums are waited for in the L1: 16 KiB.
+constexpr int64_t NarrowCols(int64_t rows) {
   constexpr int64_t kPanel = 64, kSums = 4096;
   return std::max<int64_t>(kSums / kPanel / std::max<int64_t>(rows, 1) * kPanel, 512);
-}
-/// The same of a B that is computed, whose rows are the longer in memory the fewer bits it has
-/// there: the sums are to stay close to the L1.
-constexpr int64_t ComputedCols(int64_t rows) {
-  return rows <= 4 ? 4096 : rows <= 8 ? 2048 : rows <= 16 ? 1024 : 512;
 }
 /// The same of a B that is multiplied as it is stored, in so few bits that the hardware would see
 /// pieces of 4096 columns end before it has asked for what follows.
 constexpr int64_t StoredCols(int64_t rows) {
-  return rows <= 1 ? 16384 : rows <= 2 ? 8192 : ComputedCols(rows);
+  return rows <= 1 ? 16384 : rows <= 2 ? 8192 : StreamedCols(rows);
+}
+
+/// The same of matrices that each have rows of A of their own, and so come from memory.
+constexpr int64_t GroupedCols(int64_t rows) { return std::max<int64_t>(StreamedCols(rows), 2048); }
+
+/// Rows of A for each of so many matrices B, on average.
+inline int64_t RowsOfEach(int64_t rows, int64_t matrices) {
+  return DivUp(rows, std::max<int64_t>(matrices, 1));
 }
 
 /// M where it is not known, or where B must be packed.

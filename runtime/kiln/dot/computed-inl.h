@@ -256,7 +256,7 @@ HWY_INLINE void MultiplyFewComputed(RowRange range, const A& a, const B& b, cons
                        size_t sums_stride) HWY_ATTR {
     AddComputedRows<Dot>(a, row, rows, of, strip, cols, sums, sums_stride);
   };
-  MultiplyInStrips<Dot>(ColumnTag<Dot>(), range.begin, range.end, a, b.cols, ComputedCols, add,
+  MultiplyInStrips<Dot>(ColumnTag<Dot>(), range.begin, range.end, a, b.cols, StreamedCols, add,
                         start, finish);
 }
 

@@ -41,22 +41,21 @@ TEST_CASE("panels for few rows or columns are packed in small blocks") {
   CHECK(ChooseMC(kTypicalCpu, 0, 1, 8, 0) == 8);
 }
 
-TEST_CASE("few rows stream long pieces of the rows of B") {
+TEST_CASE("the fewer rows stream a B the longer are the pieces of its rows") {
   CHECK(ChooseNC(10000, 1, 1) == 4096);
-  CHECK(ChooseNC(10000, 1, 2) == 2048);
+  CHECK(ChooseNC(10000, 1, 4) == 4096);
   CHECK(ChooseNC(1000, 2, 1) == 512);
-  CHECK(ChooseNC(10000, 1, 3) == 1344);  // whole panels
-  CHECK(ChooseNC(10000, 1, 8) == 512);
+  CHECK(ChooseNC(10000, 1, 5) == 2048);
+  CHECK(ChooseNC(10000, 1, 16) == 1024);
   CHECK(ChooseNC(10000, 1, 17) == 512);
   CHECK(ChooseNC(10000, 1) == 512);
-}
-
-TEST_CASE("few rows use longer pieces of a B that is computed") {
-  CHECK(ChooseNC(10000, 1, 4, ComputedCols) == 4096);
-  CHECK(ChooseNC(1000, 2, 1, ComputedCols) == 512);
-  CHECK(ChooseNC(10000, 1, 5, ComputedCols) == 2048);
-  CHECK(ChooseNC(10000, 1, 16, ComputedCols) == 1024);
-  CHECK(ChooseNC(10000, 1, 17, ComputedCols) == 512);
+  CHECK(ChooseNC(100000, 1, 1, StoredCols) == 16384);
+  CHECK(ChooseNC(100000, 1, 3, StoredCols) == 4096);
+  CHECK(ChooseNC(100000, 1, RowsOfEach(7, 2), GroupedCols) == 4096);
+  CHECK(ChooseNC(100000, 1, RowsOfEach(700, 0), GroupedCols) == 2048);
+  CHECK(NarrowCols(2) == 2048);
+  CHECK(NarrowCols(3) == 1344);  // whole panels
+  CHECK(NarrowCols(8) == 512);
 }
 
 TEST_CASE("a B that stays is packed for the rows of all steps, unless each has very few") {
