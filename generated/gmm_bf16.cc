@@ -94,7 +94,7 @@ struct Blocks {
   Blocks([[maybe_unused]] const Call& call, const Core& core) {
     if (core.emulated()) return;
     l = DepthFor<bf16>(core.cpu(), l, call.k);
-    j = ChooseNC(call.n, core.count(), RowsOfEach(call.m, call.shard), GroupedCols);
+    j = ChooseNC(call.n, core.count());
   }
 };
 

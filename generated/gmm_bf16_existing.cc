@@ -110,7 +110,7 @@ struct Blocks {
   int64_t j = tn;
   Blocks([[maybe_unused]] const Call& call, const Core& core) {
     if (core.emulated()) return;
-    j = ChooseNC(call.n, core.count(), RowsOfEach(call.m, call.shard), GroupedCols);
+    j = ChooseNC(call.n, core.count());
   }
 };
 

@@ -93,7 +93,7 @@ struct Blocks {
   Blocks([[maybe_unused]] const Call& call, const Core& core) {
     if (core.emulated()) return;
     l = DepthFor<float>(core.cpu(), l, call.k);
-    j = ChooseNC(call.n, core.count(), RowsOfEach(call.m, call.shard), GroupedCols);
+    j = ChooseNC(call.n, core.count());
   }
 };
 

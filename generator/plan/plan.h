@@ -119,10 +119,9 @@ struct FreeBlock {
   // How often each element of a block is used, if that may be few times. kDepth, kColumns: the rows
   // that B is multiplied with; kRows: the columns that A is multiplied with, and its depth.
   std::optional<Size> reuse = std::nullopt, depth = std::nullopt;
-  std::optional<Size> matrices = std::nullopt;  // kColumns: among which these rows are divided
-  bool scaled = false;                          // kColumns: few rows multiply B as it is stored
-  DType element = DType::kF32;                  // kDepth: what the dot multiplies
-  RefId unpacked = RefId();  // kDepth: an operand B that may be multiplied unpacked
+  bool scaled = false;          // kColumns: few rows multiply B as it is stored
+  DType element = DType::kF32;  // kDepth: what the dot multiplies
+  RefId unpacked = RefId();     // kDepth: an operand B that may be multiplied unpacked
 };
 
 /// A call of host code, before the grid starts, with what its function has for it.

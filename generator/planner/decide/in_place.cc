@@ -70,19 +70,6 @@ FreeBlock* FreeBlockOf(Plan& plan, FreeBlock::Use use) {
   return found == plan.free_blocks.end() ? nullptr : &*found;
 }
 
-/// What a matrix of B, of which a mask bounds the rows that it has, is multiplied with on average:
-/// the rows that there are, divided among the matrices.
-void DivideRows(const Plan& plan, RefId b, FreeBlock& columns) {
-  const Kernel& kernel = *plan.kernel;
-  const Space& rows = plan[plan.operands[b].rows_per_b];
-  if (!rows.clipped) return;
-  const Ref& of_rows = kernel[rows.ref];
-  Size matrices = 1;
-  for (size_t d = 0; d + 2 < kernel[b].array.size(); ++d) matrices = matrices * kernel[b].array[d];
-  columns.reuse = of_rows.array[of_rows.view_dims[rows.view_axis]];
-  columns.matrices = matrices;
-}
-
 /// A panel that few rows or columns of the other operand use is packed in small blocks; an unpacked
 /// B is read along long rows, or down columns that are not too long.
 void FindReuseOfB(Plan& plan) {
@@ -91,6 +78,7 @@ void FindReuseOfB(Plan& plan) {
   FreeBlock* const rows = FreeBlockOf(plan, Use::kRows);
   FreeBlock* const columns = FreeBlockOf(plan, Use::kColumns);
   FreeBlock* const depth = FreeBlockOf(plan, Use::kDepth);
+  if (!rows) return;
   bool packs = false;
   RefId unpacked;
   for (const RefId r : plan.operands.ids()) {
@@ -101,9 +89,6 @@ void FindReuseOfB(Plan& plan) {
       packs = true;
     }
   }
-  if (columns && unpacked && !packs && plan.operands[unpacked].live_rows)
-    DivideRows(plan, unpacked, *columns);
-  if (!rows) return;
   if (depth && (packs || unpacked)) depth->reuse = rows->extent;
   if (depth && !packs) depth->unpacked = unpacked;
   if (columns && unpacked && !packs) columns->reuse = rows->extent;

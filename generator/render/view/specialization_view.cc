@@ -167,10 +167,7 @@ void SpecializationView::FreeBlocks() {
         break;
       case FreeBlock::Use::kColumns:
         f.Set("chosen", "ChooseNC(" + extent + ", core.count()" +
-                            (block.matrices ? ", RowsOfEach(" + walk_.Print(*block.reuse) + ", " +
-                                                  walk_.Print(*block.matrices) + "), GroupedCols"
-                             : block.reuse ? ", " + walk_.Print(*block.reuse)
-                                           : "") +
+                            (block.reuse ? ", " + walk_.Print(*block.reuse) : "") +
                             (block.scaled ? ", StoredCols" : "") + ")");
         break;
       case FreeBlock::Use::kDepth:

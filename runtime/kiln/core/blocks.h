@@ -21,18 +21,12 @@ constexpr int64_t NarrowCols(int64_t rows) {
   constexpr int64_t kPanel = 64, kSums = 4096;
   return std::max<int64_t>(kSums / kPanel / std::max<int64_t>(rows, 1) * kPanel, 512);
 }
+/// Columns of a block of B, which is packed, or which strips of fewer columns pass through.
+constexpr int64_t BlockCols(int64_t rows) { return std::max<int64_t>(StreamedCols(rows), 2048); }
 /// The same of a B that is multiplied as it is stored, in so few bits that the hardware would see
 /// pieces of 4096 columns end before it has asked for what follows.
 constexpr int64_t StoredCols(int64_t rows) {
-  return rows <= 1 ? 16384 : rows <= 2 ? 8192 : StreamedCols(rows);
-}
-
-/// The same of matrices that each have rows of A of their own, and so come from memory.
-constexpr int64_t GroupedCols(int64_t rows) { return std::max<int64_t>(StreamedCols(rows), 2048); }
-
-/// Rows of A for each of so many matrices B, on average.
-inline int64_t RowsOfEach(int64_t rows, int64_t matrices) {
-  return DivUp(rows, std::max<int64_t>(matrices, 1));
+  return rows <= 1 ? 16384 : rows <= 2 ? 8192 : BlockCols(rows);
 }
 
 /// M where it is not known, or where B must be packed.
@@ -129,7 +123,7 @@ inline int64_t ChooseMC(const Cpu& cpu, int64_t rows, int64_t cores, int64_t col
 /// product, in whole panels of any vector length. A product of few rows has as many as `most` lets
 /// it stream.
 inline int64_t ChooseNC(int64_t columns, int64_t cores, int64_t rows = INT64_MAX,
-                        int64_t (*most)(int64_t rows) = StreamedCols) {
+                        int64_t (*most)(int64_t rows) = BlockCols) {
   constexpr int64_t kPanel = 64;
   return std::clamp<int64_t>(RoundUp(DivUp(columns, cores), kPanel), kPanel, most(rows));
 }

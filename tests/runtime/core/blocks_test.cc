@@ -46,13 +46,13 @@ TEST_CASE("the fewer rows stream a B the longer are the pieces of its rows") {
   CHECK(ChooseNC(10000, 1, 4) == 4096);
   CHECK(ChooseNC(1000, 2, 1) == 512);
   CHECK(ChooseNC(10000, 1, 5) == 2048);
-  CHECK(ChooseNC(10000, 1, 16) == 1024);
-  CHECK(ChooseNC(10000, 1, 17) == 512);
-  CHECK(ChooseNC(10000, 1) == 512);
+  CHECK(ChooseNC(10000, 1) == 2048);
   CHECK(ChooseNC(100000, 1, 1, StoredCols) == 16384);
   CHECK(ChooseNC(100000, 1, 3, StoredCols) == 4096);
-  CHECK(ChooseNC(100000, 1, RowsOfEach(7, 2), GroupedCols) == 4096);
-  CHECK(ChooseNC(100000, 1, RowsOfEach(700, 0), GroupedCols) == 2048);
+  CHECK(ChooseNC(100000, 1, 300, StoredCols) == 2048);
+  CHECK(StreamedCols(5) == 2048);
+  CHECK(StreamedCols(16) == 1024);
+  CHECK(StreamedCols(17) == 512);
   CHECK(NarrowCols(2) == 2048);
   CHECK(NarrowCols(3) == 1344);  // whole panels
   CHECK(NarrowCols(8) == 512);
