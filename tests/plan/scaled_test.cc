@@ -47,6 +47,7 @@ TEST_CASE("what each row scales by itself, what is wide and what is turned is co
   CHECK_FALSE(IsScaled("f32(w) * of_row"));
   CHECK_FALSE(IsScaled("f32(w) * of_column + 1.0"));
   CHECK_FALSE(IsScaled("f32(wide) * of_column"));
+  CHECK_FALSE(IsScaled("f32(u8(w)) * of_column"));
   CHECK_FALSE(IsScaled("f32(turned.T) * of_column"));
   CHECK_FALSE(IsScaled("f32(bf16(f32(w) * of_column))"));
   CHECK_FALSE(IsScaled("f32(w) * of_column", "f16"));
