@@ -74,6 +74,7 @@ class BodyView {
   void ComputedPanels(const stage::Pack& pack, Fields* fields);
   void ScaledPanels(const stage::Pack& pack, Fields* fields);
   std::string Matrix(const Place& place, LoopId row, LoopId col);
+  std::string MatrixAt(const std::string& corner, const Place& place, LoopId row, LoopId col);
   // copies_text.cc
   void CopyLines(const stage::Copy& copy, int line, std::vector<std::string>* lines);
   void WaitLines(const stage::Wait& wait, int line, std::vector<std::string>* lines);

@@ -202,9 +202,12 @@ void BodyView::ScaledPanels(const stage::Pack& pack, Fields* fields) {
 std::string BodyView::Matrix(const Place& place, LoopId row, LoopId col) {
   const bool whole = place.at.size() == 2 && place.at[0].IsPlain() && place.at[1].IsPlain();
   if (whole && plan_.RefOf(place.buffer)) return names_[place.buffer];
-  return "Tile<const " + StorageType(plan_[place.buffer].dtype) + ", 2>{" +
-         Pointer(CornerOf(place, row, col)) + ", {" + Stride(place, row) + ", " +
-         Stride(place, col) + "}}";
+  return MatrixAt(Pointer(CornerOf(place, row, col)), place, row, col);
+}
+std::string BodyView::MatrixAt(const std::string& corner, const Place& place, LoopId row,
+                               LoopId col) {
+  return "Tile<const " + StorageType(plan_[place.buffer].dtype) + ", 2>{" + corner + ", {" +
+         Stride(place, row) + ", " + Stride(place, col) + "}}";
 }
 
 /// Where the elements of an operand are computed, as its copy packs them.
@@ -258,9 +261,7 @@ void BodyView::PackLines(const stage::Pack& pack, std::vector<std::string>* line
   }
   const std::string function = FunctionOf(pack.in_place) + (is_a ? "A<" : "B<");
   lines->push_back("const auto " + name + " = " + function + StorageType(panels.element) + ">(");
-  lines->push_back("    Tile<const " + StorageType(plan_[pack.place.buffer].dtype) + ", 2>{" +
-                   corner + ", {" + Stride(pack.place, pack.row) + ", " +
-                   Stride(pack.place, pack.col) + "}},");
+  lines->push_back("    " + MatrixAt(corner, pack.place, pack.row, pack.col) + ",");
   const bool needs_memory = NeedsMemory(plan_, pack);
   lines->push_back("    " + rows + ", " + cols + (needs_memory ? ", " + name + "_memory);" : ");"));
 }
