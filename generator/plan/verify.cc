@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "generator/plan/scaled.h"
 #include "generator/plan/walk.h"
 
 /// The passes before this one change loops, places and buffers independently of each other. Each
@@ -120,6 +121,7 @@ class Verifier {
     for (const Stage& inner : pack.body) Visit(inner);
     Look(pack.value);
     variables_ = variables;
+    if (pack.scaled && !ScaledBy(plan_, pack)) Fail("what is scaled is no product of few bits");
   }
 
   /// Sums start in the tiles.

@@ -148,6 +148,12 @@ TEST_CASE(
   CHECK(planned.Flaw() == "`v` is used where it is not defined");
 }
 
+TEST_CASE("what is multiplied as it is stored has few bits, and a scale of its column") {
+  Planned planned(kComputed);
+  planned.Change<stage::Pack>([](stage::Pack& pack) { pack.scaled = bool(pack.value); });
+  CHECK(planned.Flaw() == "what is scaled is no product of few bits");
+}
+
 TEST_CASE("a dot's tiles walk the rows that its panels have") {
   Planned planned(kDot);
   planned.Change<stage::Dot>(
