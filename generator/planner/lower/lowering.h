@@ -151,6 +151,8 @@ class Lowering {
   bool IsConstantInput(RefId id) const;
   bool ReadsConstantInput(const Node& node) const;
   bool IsWindow(const Node& node, LocalId let) const;
+  bool IsMadeOfWindows(const Node& node, LocalId let) const;
+  bool IsOfMemory(const Node& view) const;
   // joined.cc
   bool IsPlainScratch(RefId id) const;
   bool IsJoinable(const Node& reshape) const;
@@ -203,10 +205,11 @@ class Lowering {
   Table<BufferId, Local> local_buffer_;      // none: a scalar
   Table<VariableId, Local> local_variable_;  // none: a tile
   using Temporaries = std::map<const Node*, BufferId>;
-  Temporaries temporary_;                              // of this statement
-  Temporaries sums_;                                   // the same, of means
-  Temporaries kept_;                                   // arguments of reshapes that lets are
-  std::map<LocalId, NodePtr> views_;                   // of lets that are windows of refs
+  Temporaries temporary_;             // of this statement
+  Temporaries sums_;                  // the same, of means
+  Temporaries kept_;                  // arguments of reshapes that lets are
+  std::map<LocalId, NodePtr> views_;  // of lets that need no memory
+  const Table<bool, Local> read_in_parts_;
   const Table<std::set<RefId>, Local> written_after_;  // refs that statements behind a let write
   std::map<const Node*, BufferId> joined_;             // of reshapes that are in the way of none
   bool in_view_ = false;                               // while one is read
@@ -226,6 +229,8 @@ class Lowering {
 
 /// The refs that statements after each let write, in the order of the text.
 Table<std::set<RefId>, Local> WrittenAfterLets(const Kernel& kernel);
+/// Lets that are read as parts which share no element, each of them once.
+Table<bool, Local> ReadInParts(const Kernel& kernel);
 /// Whether manual copies read or write a ref in VMEM or SMEM.
 Table<bool, Ref> EndsOfCopies(const Kernel& kernel);
 /// Whether what a value reads is one vector along the loop.

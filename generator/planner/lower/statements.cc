@@ -15,6 +15,7 @@ Lowering::Lowering(Plan& plan, SpaceAnalysis& spaces, const Known& known, Diagno
       chained_(DotsInChains(kernel_)),
       local_buffer_(kernel_.locals.size()),
       local_variable_(kernel_.locals.size()),
+      read_in_parts_(ReadInParts(kernel_)),
       written_after_(WrittenAfterLets(kernel_)) {}
 
 Stages Lowering::Body() {
@@ -80,7 +81,7 @@ void Lowering::DefineLocal(const action::Define& define) {
     return Emit(stage::Define{local_variable_[id], value});
   }
   if (local.kind == Local::Kind::kLet && define.value->shape == local.shape &&
-      IsWindow(*define.value, id)) {
+      (IsWindow(*define.value, id) || (read_in_parts_[id] && IsMadeOfWindows(*define.value, id)))) {
     // It is in range here or nowhere.
     Value(*define.value, Point(local.shape.size()));
     views_[id] = define.value;

@@ -62,13 +62,22 @@ bool Lowering::IsConstantInput(RefId id) const {
          plan_.operands[id].layout == OperandPlan::Layout::kRows;
 }
 
+/// Whether the elements of a let's view are in memory, and not made where they are read.
+bool Lowering::IsOfMemory(const Node& view) const {
+  if (view.op == Op::kLocal) return IsOfMemory(*views_.at(LocalId(view.index)));
+  const bool moves = view.op == Op::kSlice || view.op == Op::kReshape;
+  return view.op == Op::kRead || (moves && IsOfMemory(*view.args[0]));
+}
+
 /// Whether the value is made of an input's elements by subscripts and reshapes.
 bool Lowering::ReadsConstantInput(const Node& node) const {
   switch (node.op) {
     case Op::kRead:
       return IsConstantInput(RefId(node.index));
-    case Op::kLocal:
-      return views_.count(LocalId(node.index)) > 0;
+    case Op::kLocal: {
+      const auto view = views_.find(LocalId(node.index));
+      return view != views_.end() && IsOfMemory(*view->second);
+    }
     case Op::kSlice:
     case Op::kReshape:
       return ReadsConstantInput(*node.args[0]);
@@ -102,6 +111,28 @@ bool Lowering::IsWindow(const Node& node, LocalId let) const {
     }
     default:
       return false;
+  }
+}
+
+/// Whether an element takes a few fast operations on elements of windows, of other lets and of
+/// scalars, and cannot fail.
+bool Lowering::IsMadeOfWindows(const Node& node, LocalId let) const {
+  const auto are_args = [&] {
+    return std::all_of(node.args.begin(), node.args.end(),
+                       [&](const NodePtr& arg) { return IsMadeOfWindows(*arg, let); });
+  };
+  if (node.shape.empty()) return IsFixed(node, kernel_) && !MayHaveNoValue(node);
+  switch (ClassOf(node.op)) {
+    case OpClass::kLeaf:
+      if (node.op == Op::kLocal) return kernel_[LocalId(node.index)].kind == Local::Kind::kLet;
+      return IsWindow(node, let);
+    case OpClass::kShape:
+      return IsWindow(node, let) || (node.op == Op::kBroadcast && are_args());
+    case OpClass::kArithmetic:
+    case OpClass::kFunction:
+      return IsFloat(node.dtype) && RowOf(node.op).cpu == CpuCost::kFast && are_args();
+    default:
+      return node.op == Op::kCast && node.dtype != DType::kIndex && are_args();
   }
 }
 
