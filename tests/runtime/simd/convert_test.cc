@@ -9,7 +9,7 @@
 
 #ifndef KILN_CONVERT_TEST_ONCE
 #define KILN_CONVERT_TEST_ONCE
-namespace kiln::lanes_testing {
+namespace kiln::lanes_testing::of_convert {
 
 /// What the interpreter casts to.
 template <typename From, typename To>
@@ -48,11 +48,11 @@ To BitcastElement(From from) {
   }
 }
 
-}  // namespace kiln::lanes_testing
+}  // namespace kiln::lanes_testing::of_convert
 #endif
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln::lanes_testing {
+namespace kiln::lanes_testing::of_convert {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
@@ -213,11 +213,11 @@ void TestFloat8() {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln::lanes_testing
+}  // namespace kiln::lanes_testing::of_convert
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln::lanes_testing {
+namespace kiln::lanes_testing::of_convert {
 HWY_EXPORT(TestCasts);
 HWY_EXPORT(TestBitcasts);
 HWY_EXPORT(TestFloat8);
@@ -239,5 +239,5 @@ TEST_CASE("Bitcast keeps bits", "[runtime]") {
   CHECK(OnEachTarget(HWY_TARGETS, [] { KILN_DISPATCH(TestBitcasts)(); }) == "");
 }
 
-}  // namespace kiln::lanes_testing
+}  // namespace kiln::lanes_testing::of_convert
 #endif

@@ -12,7 +12,7 @@
 
 #ifndef KILN_LANES_TEST_ONCE
 #define KILN_LANES_TEST_ONCE
-namespace kiln::lanes_testing {
+namespace kiln::lanes_testing::of_lanes {
 
 /// Memory that ends at a page nobody may touch, and begins after one.
 class Guarded {
@@ -40,11 +40,11 @@ class Guarded {
 
 constexpr size_t kMost = 67;
 
-}  // namespace kiln::lanes_testing
+}  // namespace kiln::lanes_testing::of_lanes
 #endif
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln::lanes_testing {
+namespace kiln::lanes_testing::of_lanes {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
@@ -263,16 +263,16 @@ void TestLanes() {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln::lanes_testing
+}  // namespace kiln::lanes_testing::of_lanes
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln::lanes_testing {
+namespace kiln::lanes_testing::of_lanes {
 HWY_EXPORT(TestLanes);
 
 TEST_CASE("Lanes read and write their elements and no others", "[runtime]") {
   CHECK(OnEachTarget(HWY_TARGETS, [] { KILN_DISPATCH(TestLanes)(); }) == "");
 }
 
-}  // namespace kiln::lanes_testing
+}  // namespace kiln::lanes_testing::of_lanes
 #endif

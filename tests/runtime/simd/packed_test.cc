@@ -14,7 +14,7 @@
 
 #ifndef KILN_PACKED_TEST_ONCE
 #define KILN_PACKED_TEST_ONCE
-namespace kiln::lanes_testing {
+namespace kiln::lanes_testing::of_packed {
 
 constexpr size_t kCount = 80;  // more than the lanes of any vector, and some
 
@@ -47,11 +47,11 @@ inline void ExpectBytes(const std::string& what, const Memory& got, const Memory
   Expect(got.bytes == want.bytes, what);
 }
 
-}  // namespace kiln::lanes_testing
+}  // namespace kiln::lanes_testing::of_packed
 #endif
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln::lanes_testing {
+namespace kiln::lanes_testing::of_packed {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
@@ -168,11 +168,11 @@ void TestPacked() {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln::lanes_testing
+}  // namespace kiln::lanes_testing::of_packed
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln::lanes_testing {
+namespace kiln::lanes_testing::of_packed {
 HWY_EXPORT(TestPacked);
 
 TEST_CASE("Elements of 4 bits are read, written and cast as the interpreter has it", "[runtime]") {
@@ -197,5 +197,5 @@ TEST_CASE("Runs of packed elements are copied between any places", "[runtime]") 
   }
 }
 
-}  // namespace kiln::lanes_testing
+}  // namespace kiln::lanes_testing::of_packed
 #endif

@@ -8,7 +8,7 @@
 
 #ifndef KILN_REDUCE_TEST_ONCE
 #define KILN_REDUCE_TEST_ONCE
-namespace kiln::lanes_testing {
+namespace kiln::lanes_testing::of_reduce {
 
 constexpr size_t kMost = 150;
 
@@ -52,11 +52,11 @@ inline float SumInOrder(const std::vector<float>& values, size_t count, size_t n
   return sums[0];
 }
 
-}  // namespace kiln::lanes_testing
+}  // namespace kiln::lanes_testing::of_reduce
 #endif
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln::lanes_testing {
+namespace kiln::lanes_testing::of_reduce {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
@@ -88,8 +88,8 @@ void CheckSums(D d, const std::vector<T>& values, size_t count) {
   }
   Expect(Same(SumLanes<T>(d, count, plus_one), sum), Named<T>("sum", count));
   if (count < 20) Expect(Same(ProdLanes<T>(d, count, load), product), Named<T>("prod", count));
-  Expect(MaxLanes<T>(d, count, load) == most, Named<T>("max", count));
-  Expect(MinLanes<T>(d, count, load) == least, Named<T>("min", count));
+  Expect(Same(MaxLanes<T>(d, count, load), most), Named<T>("max", count));
+  Expect(Same(MinLanes<T>(d, count, load), least), Named<T>("min", count));
 
   ScanLanes<T>(d, count, load, [&](auto at, size_t i, auto v) HWY_ATTR { at.Store(v, out(i)); });
   size_t same = 0;
@@ -257,16 +257,16 @@ void TestReduce() {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln::lanes_testing
+}  // namespace kiln::lanes_testing::of_reduce
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln::lanes_testing {
+namespace kiln::lanes_testing::of_reduce {
 HWY_EXPORT(TestReduce);
 
 TEST_CASE("Reductions along lanes", "[runtime]") {
   CHECK(OnEachTarget(HWY_TARGETS, [] { KILN_DISPATCH(TestReduce)(); }) == "");
 }
 
-}  // namespace kiln::lanes_testing
+}  // namespace kiln::lanes_testing::of_reduce
 #endif

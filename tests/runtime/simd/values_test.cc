@@ -12,7 +12,7 @@
 
 #ifndef KILN_VALUES_TEST_ONCE
 #define KILN_VALUES_TEST_ONCE
-namespace kiln::lanes_testing {
+namespace kiln::lanes_testing::of_values {
 
 /// Arguments of operations on three elements of T, as all combinations of a few.
 template <typename T>
@@ -72,11 +72,11 @@ std::vector<R> Interpreted(Op op, const Arguments<T>& in, std::vector<bool>& val
   return results;
 }
 
-}  // namespace kiln::lanes_testing
+}  // namespace kiln::lanes_testing::of_values
 #endif
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln::lanes_testing {
+namespace kiln::lanes_testing::of_values {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
@@ -273,11 +273,11 @@ void TestF64() { CheckFloat<double>(); }
 #undef KILN_CHECK
 
 }  // namespace HWY_NAMESPACE
-}  // namespace kiln::lanes_testing
+}  // namespace kiln::lanes_testing::of_values
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kiln::lanes_testing {
+namespace kiln::lanes_testing::of_values {
 HWY_EXPORT(TestMasks);
 HWY_EXPORT(TestI32);
 HWY_EXPORT(TestU32);
@@ -308,5 +308,5 @@ TEST_CASE("Operations on masks are the interpreter's", "[runtime]") {
   CHECK(OnEachTarget(HWY_TARGETS, [] { KILN_DISPATCH(TestMasks)(); }) == "");
 }
 
-}  // namespace kiln::lanes_testing
+}  // namespace kiln::lanes_testing::of_values
 #endif
