@@ -34,7 +34,7 @@ demo() {
   build/kiln show --stage=plan specs/matmul.yaml       why it is as it is
   build/kiln explain index-range                       what the refusal means, and why it is a rule
   read docs/tutorial.md                                from an empty file to a kernel
-  ./dev test                                           everything, what real Pallas computed included
+  ./dev test                                           all that is claimed, what real Pallas computed included
 END
 }
 

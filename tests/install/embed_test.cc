@@ -14,7 +14,7 @@ TEST_CASE("another project embeds kernels, and makes again only what changed") {
   REQUIRE(Installed().done().status == 0);
   const Folder folder;
   fs::copy(fs::path(KILN_SOURCE_DIR) / "examples/app", folder / "app", fs::copy_options::recursive);
-  const Shown configured = Configure(folder.path(), "app", Quoted(KILN_BUILD_TYPE));
+  const Shown configured = Configure(folder.path(), "app", KILN_OPTIMISED_APP ? "" : kQuickly);
   INFO(End(configured));
   REQUIRE(configured.status == 0);
   const Shown built = Shell("cmake --build build", folder.path());
