@@ -15,6 +15,9 @@ for name in list(os.environ):
     if name.startswith(("OPENBLAS_", "MKL_", "OMP_", "KMP_", "DNNL_", "ONEDNN_", "ATEN_", "XLA_")):
         del os.environ[name]
 os.environ["MKL_DYNAMIC"] = "FALSE"  # as many threads as asked for
+# What holds each of them to instructions that a CPU without AVX-512 has, before any is loaded.
+AVX2 = {"OPENBLAS_CORETYPE": "Haswell", "MKL_ENABLE_INSTRUCTIONS": "AVX2", "ONEDNN_MAX_CPU_ISA": "AVX2",
+        "ATEN_CPU_CAPABILITY": "avx2", "XLA_FLAGS": "--xla_cpu_max_isa=AVX2"}
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import questions  # noqa: E402
@@ -29,12 +32,14 @@ def parse():
     parser.add_argument("--cores", type=int, default=1, choices=range(1, len(os.sched_getaffinity(0)) + 1))
     parser.add_argument("--quick", action="store_true", help="few shapes, to see whether a change helps")
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--isa", choices=["AVX2"], help="compile kernels for it and hold peers to it, as on a CPU that has no "
+                        "more (what the Python package compiles is not held: P13 to P15)")
     parser.add_argument("--only", default="", help="cases whose name contains this")
     parser.add_argument("-o", metavar="FOLDER",
                         help="of the results: bench/results; with --quick or --only they are not kept unless this says where")
     options = parser.parse_args()
     if options.o is None and not options.quick and not options.only:
-        options.o = str(RESULTS)
+        options.o = str(RESULTS / options.isa.lower() if options.isa else RESULTS)
     asked = [q.upper() for q in options.question] or questions.NAMES
     unknown = [q for q in asked if q not in questions.NAMES]
     if unknown:
@@ -56,6 +61,10 @@ class Run:
 
     def all(self):
         from kilnbench import compiled, native, race
+        if self.options.isa:
+            os.environ.update(AVX2)
+            compiled.hold_to_256_bits()
+            native.hold_to(self.options.isa)
         compiled.keep_memory()
         native.build(sorted({k for m in self.modules.values() for k in m.KERNELS} | {"bench_probe"}))
         race.load_warning()
@@ -71,7 +80,8 @@ class Run:
         if not self.results:
             print(table.machine_text(peaks, bandwidth, found, cores))
         print(table.title_text(name, module.TITLE, cores), table.heading(), sep="\n", flush=True)
-        content = {"question": name, "title": module.TITLE, "cores": cores, "complete": False, "cpu": machine.model(),
+        cpu = machine.model() + (f", held to {self.options.isa}" if self.options.isa else "")
+        content = {"question": name, "title": module.TITLE, "cores": cores, "complete": False, "cpu": cpu,
                    "date": datetime.date.today().isoformat(), "peaks": peaks, "bandwidth": bandwidth, "results": []}
         self.results[name] = content["results"]
         try:

@@ -5,6 +5,7 @@ import ctypes
 import os
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of malloc.h
+_simd_bits = None  # of inductor's vectors: as many as the CPU has
 
 
 def keep_memory():
@@ -14,6 +15,12 @@ def keep_memory():
             ctypes.CDLL(None).mallopt(option, 1 << 30)
     except (AttributeError, OSError):  # another C library
         pass
+
+
+def hold_to_256_bits():
+    """Inductor asks the CPU what it has, and no variable of the environment."""
+    global _simd_bits
+    _simd_bits = 256
 
 
 def attempt(who, label, make):
@@ -35,6 +42,9 @@ class Inductor:
     def __init__(self, torch, function, tensors, outs):
         os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")  # no pool of processes beside what is timed
         self.tensors, self.outs = tensors, outs
+        if _simd_bits:
+            import torch._inductor.config as inductor
+            inductor.cpp.simdlen = _simd_bits
         torch._dynamo.reset()  # it gives up on a function that it compiled for many others before
 
         def stored(given, into):

@@ -18,17 +18,25 @@ _CODES = {"f32": (2, 32), "bf16": (4, 16), "f8": (10, 8), "i4": (0, 4), "i8": (0
 _NUMPY = {"f32": "f4", "bf16": "u2", "f8": "u1", "i4": "u1", "i8": "i1", "i32": "i4"}
 
 
+def hold_to(isa):
+    """Kernels and the probe are compiled for an instruction set from here on, in a folder of their own."""
+    global BUILD
+    BUILD = ROOT / f"build-{isa.lower()}"
+    subprocess.run(["cmake", "--preset", "release", "-B", BUILD, f"-DKILN_BENCH_TARGETS={isa}"], cwd=ROOT, check=True,
+                   stdout=subprocess.DEVNULL)
+
+
 def build(names):
     """Builds modules of bench/CMakeLists.txt."""
     targets = [t if t == "bench_probe" else f"bench_{t}" for t in names]
     if not (BUILD / "build.ninja").exists():
         subprocess.run(["cmake", "--preset", "release"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    subprocess.run(["cmake", "--build", "--preset", "release", "--target", *targets], cwd=ROOT, check=True)
+    subprocess.run(["cmake", "--build", BUILD, "--target", *targets], cwd=ROOT, check=True)
 
 
 def package():
     """The Python package of this checkout, with a program that compiles kernels as fast as those here are."""
-    subprocess.run(["cmake", "--build", "--preset", "release", "--target", "kiln"], cwd=ROOT, check=True,
+    subprocess.run(["cmake", "--build", BUILD, "--target", "kiln"], cwd=ROOT, check=True,
                    stdout=subprocess.DEVNULL)
     os.environ["KILN_TOOL"] = str(BUILD / "kiln")
     sys.path.insert(0, str(ROOT / "python"))
