@@ -142,12 +142,17 @@ struct KCBytes {
   int64_t most, single;  // of one of several blocks, and of the only one
 };
 
-/// Tiles of four rows read B from an L1 of 32 KiB in 1536 bytes (f32 of 512 and more 13 % faster
-/// than with 6 KiB). Tiles of eight take so long that the L2 will do, and an unpacked A is to stay
-/// in the L1. A second block in K makes tiles of four rows load and store their sums, which costs
-/// more than a block somewhat larger than the L1 (f32 of 384 and 512 4 to 7 % faster in one).
-inline KCBytes KCBytesFor(const Cpu& cpu, bool tiles_of_8_rows) {
+/// Tiles of eight rows take so long that B may come from the L2; an unpacked A is to stay in the
+/// L1. Tiles of four read B from the L1. A second block in K makes them load and store their sums,
+/// which costs more than a block somewhat larger than an L1 of 32 KiB (f32 of 384 and 512 4 to 7 %
+/// faster in one). Panels of 1536 bytes a column are 36 KiB: with an L1 of 32 KiB f32 of 512 and
+/// more are 13 % faster than with 6 KiB a column, with one of 48 KiB 8 to 15 % faster than with
+/// 2304, of which nothing is left for A, and 512 in two blocks 6 % faster than in one. `long_rows`:
+/// whether pieces of A's rows are rather to be so long that none has to be packed.
+inline KCBytes KCBytesFor(const Cpu& cpu, bool tiles_of_8_rows, bool long_rows) {
+  constexpr int64_t kOfPanels = 1536;
   if (tiles_of_8_rows) return {cpu.l2_bytes * 6 / 1024, cpu.l2_bytes * 6 / 1024};
+  if (!long_rows && cpu.l1_bytes * 3 / 64 > kOfPanels) return {kOfPanels, kOfPanels};
   return {cpu.l1_bytes * 3 / 64, cpu.l1_bytes / 16};
 }
 

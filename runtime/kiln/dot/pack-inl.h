@@ -334,11 +334,13 @@ HWY_INLINE void PackBAlongK(Fetched<T> from, size_t count, size_t cols,
 }
 
 /// KC of packed operands of a dot of As, where the spec's is `own`. `rows`: M, if it may be small.
+/// `few_columns`: whether N is so small that to pack A takes as long as to multiply it.
 template <class As>
-int64_t DepthFor(const Cpu& cpu, int64_t own, int64_t depth, int64_t rows = kUnknownRows) {
+int64_t DepthFor(const Cpu& cpu, int64_t own, int64_t depth, int64_t rows = kUnknownRows,
+                 bool few_columns = false) {
   using D = DotOf<As>;
   constexpr int64_t kPackedBytes{sizeof(typename D::KGroup) / D::kKPerGroup};
-  const KCBytes bytes = KCBytesFor(cpu, kTilesOf8Rows);
+  const KCBytes bytes = KCBytesFor(cpu, kTilesOf8Rows, /*long_rows=*/few_columns);
   const int64_t chosen = ChooseKC(depth, kPackedBytes, bytes.most, bytes.single, rows);
   if (!UsesAmx<D>()) return chosen;
   // Blocks of both sizes have to end between two of its instructions, if they end before K does.
@@ -352,9 +354,11 @@ int64_t DepthFor(const Cpu& cpu, int64_t own, int64_t depth, int64_t rows, int64
   using B = typename DotOf<As>::B;
   constexpr int64_t kBytes{sizeof(B)};
   const BAccess access = ChooseBAccess<DotOf<As>, B>(cpu, rows, depth, stride);
-  if (access == BAccess::kPacked) return DepthFor<As>(cpu, own, depth, rows);
+  constexpr int64_t kFewColumns = 128;  // which a row of B cannot have more of than it is long
+  if (access == BAccess::kPacked)
+    return DepthFor<As>(cpu, own, depth, rows, 0 < stride && stride <= kFewColumns);
   if (access == BAccess::kUnpackedRows) return DepthFor<As>(cpu, own, depth);
-  const KCBytes bytes = KCBytesFor(cpu, kTilesOf8Rows);
+  const KCBytes bytes = KCBytesFor(cpu, kTilesOf8Rows, /*long_rows=*/true);
   const auto unpacked = [&](int64_t most) {
     return UnpackedKCBytes(cpu, depth, stride * kBytes, most);
   };

@@ -124,10 +124,15 @@ TEST_CASE("blocks and thresholds follow the sizes of the caches") {
   CHECK(PassSize(small, 1 << 20) == 16 << 10);
   CHECK(PassSize(large, 1 << 20) == 128 << 10);
   CHECK(StripSize(large, 1 << 20) == 12 << 10);
-  CHECK(KCBytesFor(kTypicalCpu, /*tiles_of_8_rows=*/true).most == 6144);
-  CHECK(KCBytesFor(kTypicalCpu, /*tiles_of_8_rows=*/false).most == 1536);
-  CHECK(KCBytesFor(kTypicalCpu, /*tiles_of_8_rows=*/false).single == 2048);
-  CHECK(KCBytesFor(large, /*tiles_of_8_rows=*/false).single == 3072);
+  const auto kc_bytes = [](const Cpu& cpu, bool long_rows) {
+    return KCBytesFor(cpu, /*tiles_of_8_rows=*/false, long_rows);
+  };
+  CHECK(KCBytesFor(kTypicalCpu, /*tiles_of_8_rows=*/true, /*long_rows=*/false).most == 6144);
+  CHECK(kc_bytes(kTypicalCpu, false).most == 1536);
+  CHECK(kc_bytes(kTypicalCpu, false).single == 2048);
+  CHECK(kc_bytes(large, false).most == 1536);
+  CHECK(kc_bytes(large, false).single == 1536);
+  CHECK(kc_bytes(large, true).single == 3072);
   const UnpackedB b{300, 512, 2048};  // 1 MiB
   CHECK(UnpackedPaysFor8Rows(kTypicalCpu, b));
   CHECK_FALSE(UnpackedPaysFor8Rows(small, b));
