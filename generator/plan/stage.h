@@ -81,8 +81,8 @@ struct Lanes {
   LoopId loop;
   std::vector<Prefetch> prefetches;
   Stages body;
-  bool wide = false;               // of 64 bits, of which a vector holds half as many
-  BufferId streamed = BufferId();  // the output that it only writes, past the caches; or none
+  bool wide = false;                    // of 64 bits, of which a vector holds half as many
+  std::vector<BufferId> streamed = {};  // the outputs that it only writes, past the caches
 };
 
 /// A loop over rows, some at a time: in its body, `EachRow` is the loop over those.
@@ -153,7 +153,7 @@ struct Dot {
   /// Tiles start from, and leave, the sums in the place to which `body` does nothing but store
   /// them.
   bool in_rows = false;
-  BufferId streamed;  // as for Lanes
+  BufferId streamed;  // the output that `body` only writes, past the caches; or none
 };
 
 /// Whether tiles read a matrix where it is, for which it need not be packed. kIfSmall: only a call

@@ -231,7 +231,7 @@ void StageText::Streamed(BufferId buffer, int indent) {
 void StageText::LaneLines(const stage::Lanes& s, int indent) {
   Line("lanes " + LoopName(s.loop) + " over " + SpaceText(s.loop), indent);
   Wide(s.wide, indent + 1);
-  Streamed(s.streamed, indent + 1);
+  for (const BufferId buffer : s.streamed) Streamed(buffer, indent + 1);
   Prefetches(s.prefetches, indent + 1);
   List(s.body, indent + 1);
 }

@@ -72,5 +72,33 @@ TEST_CASE("loops stay within buffers") {
   CHECK(known > 3000);
 }
 
+/// How many outputs the lanes of a body write past the caches that stores to `outputs` as it says.
+size_t StreamedOutputs(const std::string& outputs, const std::string& body) {
+  const Planned planned = PlanOf("kernel: k\ninputs: {x: \"f32[99, 999]\"}\noutputs:\n" + outputs +
+                                 "scratch: {s: \"f32[99, 999]\"}\nbody: |\n" + body);
+  size_t most = 0;
+  for (const BodyPlan& each : planned.plan->bodies) {
+    ForEachStage(each.stages, [&](const Stage& stage) {
+      if (const auto* lanes = As<stage::Lanes>(stage))
+        most = std::max(most, lanes->streamed.size());
+    });
+  }
+  return most;
+}
+
+TEST_CASE("outputs of one type that a loop writes together go past the caches, and no others") {
+  const std::string two = "  a: f32[99, 999]\n  b: f32[99, 999]\n";
+  const std::string other = "  a: f32[99, 999]\n  b: bf16[99, 999]\n";
+  CHECK(StreamedOutputs(two, "  a = x + 1.0\n  b = x - 1.0\n") == 2);
+  CHECK(StreamedOutputs(other, "  let y = x + 1.0\n  a = y\n  b = bf16(y)\n") == 0);
+  CHECK(StreamedOutputs(two, "  a = x + 1.0\n  b = roll(a, 1, axis=1)\n") == 1);
+  std::string five, body = "  let y = x * 2.0\n";
+  for (const char* name : {"a", "b", "c", "d", "e"}) {
+    five += std::string("  ") + name + ": f32[99, 999]\n";
+    body += std::string("  ") + name + " = y\n";
+  }
+  CHECK(StreamedOutputs(five, body) == 0);
+}
+
 }  // namespace
 }  // namespace kiln::loops_test

@@ -1,5 +1,7 @@
 #include "generator/planner/decide/streams.h"
 
+#include <algorithm>
+
 #include "generator/plan/walk.h"
 
 namespace kiln {
@@ -15,28 +17,50 @@ bool IsRead(const Plan& plan, BufferId buffer) {
   return read;
 }
 
-/// The output that statements do nothing but write, along `loop`. Sums that a dot leaves in its
-/// accumulators are stored by nobody, and what a pass writes besides has to stay in the caches.
-BufferId StreamedBy(const Plan& plan, const Stages& stages, LoopId loop, const stage::Dot* dot) {
+/// Whether a store is one of whole vectors along `loop`, to an output that nobody reads.
+bool MayStream(const Plan& plan, const stage::Store& store, LoopId loop) {
+  if (store.mask || store.place.at.empty()) return false;
+  const Coordinate& last = store.place.at.back();
+  if (last.loop != loop || last.stride != 1) return false;
+  const Ref* ref = plan.RefOf(store.place.buffer);
+  return ref && ref->role == Role::kOutput && !IsRead(plan, store.place.buffer);
+}
+
+/// The output that a dot does nothing but write. Sums that it leaves in its accumulators are stored
+/// by nobody.
+BufferId StreamedBy(const Plan& plan, const stage::Dot& dot) {
   const stage::Store* store = nullptr;
   bool kept = false;  // a store of the sums themselves
-  for (const Stage& s : stages) {
+  for (const Stage& s : dot.body) {
     if (Is<stage::Define>(s)) continue;
     const auto* own = As<stage::Store>(s);
-    if (dot && !kept && own && KeepsSums(plan, *dot, *own)) {
+    if (!kept && own && KeepsSums(plan, dot, *own)) {
       kept = true;
       continue;
     }
-    if (!dot && own && !own->mask && IsTemp(plan, own->place.buffer)) continue;
     if (store || !own || own->mask) return {};
     store = own;
   }
-  if (!store || store->place.at.empty()) return {};
-  const Coordinate& last = store->place.at.back();
-  if (last.loop != loop || last.stride != 1) return {};
-  const Ref* ref = plan.RefOf(store->place.buffer);
-  const bool streams = ref && ref->role == Role::kOutput && !IsRead(plan, store->place.buffer);
-  return streams ? store->place.buffer : BufferId();
+  return store && MayStream(plan, *store, dot.col) ? store->place.buffer : BufferId();
+}
+
+/// The outputs that statements do nothing but write, along `loop`: at most `most` stores, of one
+/// type, as they have to be aligned alike. What a pass writes besides has to stay in the caches.
+std::vector<BufferId> StreamedBy(const Plan& plan, const Stages& stages, LoopId loop, size_t most) {
+  std::vector<BufferId> streamed;
+  size_t stores = 0;
+  for (const Stage& s : stages) {
+    if (Is<stage::Define>(s)) continue;
+    const auto* store = As<stage::Store>(s);
+    if (!store) return {};
+    const BufferId buffer = store->place.buffer;
+    if (!store->mask && IsTemp(plan, buffer)) continue;
+    const bool fits = stores == 0 || plan[buffer].dtype == plan[streamed.front()].dtype;
+    if (++stores > most || !fits || !MayStream(plan, *store, loop)) return {};
+    if (std::find(streamed.begin(), streamed.end(), buffer) == streamed.end())
+      streamed.push_back(buffer);
+  }
+  return streamed;
 }
 
 /// Whether all that the dot does with its sums is to store them, to rows of a block from which they
@@ -65,7 +89,7 @@ void FindSums(Plan& plan) {
     ChangeStages(body.stages, [&](Stage& stage) {
       auto* dot = As<stage::Dot>(stage);
       if (!dot) return;
-      if (dot->taps.empty()) dot->streamed = StreamedBy(plan, dot->body, dot->col, dot);
+      if (dot->taps.empty()) dot->streamed = StreamedBy(plan, *dot);
       dot->in_rows = !dot->streamed && AreInRows(plan, *dot);
       if (dot->in_rows) dot->prefetches.clear();  // tiles do that
     });
@@ -77,8 +101,11 @@ void FindStreams(Plan& plan) {
     ChangeStages(body.stages, [&](Stage& stage) {
       auto* lanes = As<stage::Lanes>(stage);
       if (!lanes) return;
+      // Rows that are taken together are aligned alike if they are those of one store.
+      constexpr size_t kMost = 4;
       const auto* each = EachRowOf(*lanes);
-      lanes->streamed = StreamedBy(plan, each ? each->body : lanes->body, lanes->loop, nullptr);
+      lanes->streamed =
+          StreamedBy(plan, each ? each->body : lanes->body, lanes->loop, each ? 1 : kMost);
     });
   }
 }

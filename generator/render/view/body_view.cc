@@ -161,25 +161,48 @@ void BodyView::LaneLoop(const stage::Lanes& lanes, Fields* fields) {
   fields->Set("prefetches", LinesOf(PrefetchLines(lanes.prefetches, lanes.loop)));
   std::string call = "ForLanes(" + tag + ", " + Count(space) + ", ";
   const stage::EachRow* const each = EachRowOf(lanes);
-  if (const auto* store = StreamedStore(each ? each->body : lanes.body, lanes.streamed)) {
-    // Where the lanes begin; of rows taken together those of the first, which all are aligned as.
-    Place first = store->place;
-    for (Coordinate& c : first.at) {
-      if (c.loop == lanes.loop || (each && c.loop == each->loop)) c.loop = {};
-    }
-    const std::string& name = names_[first.buffer];
-    const std::string streams =
-        each ? "StreamsPieces(hn::Lanes(" + tag + "), " + name + ")" : name + ".stream";
-    call =
-        "StreamLanes(" + tag + ", " + Count(space) + ", " + streams + ", " + Pointer(first) + ", ";
-  }
+  streamed_ = lanes.streamed;
+  if (!streamed_.empty()) call = StreamLanes(lanes, each, tag);
   fields->Set("lanes_call", call);
   loaded_.clear();
-  streamed_ = lanes.streamed;
   fields->SetList("body", List(lanes.body));
   lanes_ = {};
   streamed_ = {};
   LeaveLoop(lanes.loop);
+}
+
+bool BodyView::IsStreamed(BufferId buffer) const {
+  return std::find(streamed_.begin(), streamed_.end(), buffer) != streamed_.end();
+}
+
+/// The beginning of a call that stores past the caches where all outputs are large and aligned
+/// alike.
+std::string BodyView::StreamLanes(const stage::Lanes& lanes, const stage::EachRow* each,
+                                  const std::string& tag) {
+  std::vector<std::string> begins;  // where the lanes do
+  std::string streams;
+  for (const Stage& s : each ? each->body : lanes.body) {
+    const auto* store = As<stage::Store>(s);
+    if (!store || !IsStreamed(store->place.buffer)) continue;
+    // Of rows taken together those of the first, which all are aligned as.
+    Place first = store->place;
+    for (Coordinate& c : first.at) {
+      if (c.loop == lanes.loop || (each && c.loop == each->loop)) c.loop = {};
+    }
+    begins.push_back(Pointer(first));
+  }
+  for (const BufferId buffer : lanes.streamed) {
+    const std::string& name = names_[buffer];
+    streams += (streams.empty() ? "" : " && ") +
+               (each ? "StreamsPieces(hn::Lanes(" + tag + "), " + name + ")" : name + ".stream");
+  }
+  if (begins.size() > 1) {
+    streams += " && AreAlignedAlike(";
+    for (const std::string& begin : begins) streams += (&begin == &begins[0] ? "" : ", ") + begin;
+    streams += ")";
+  }
+  return "StreamLanes(" + tag + ", " + Count(plan_[lanes.loop].space) + ", " + streams + ", " +
+         begins.front() + ", ";
 }
 
 /// The store to the output that statements do nothing but write.

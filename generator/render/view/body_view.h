@@ -40,6 +40,9 @@ class BodyView {
   Fields One(const Stage& of);
   void Loop(const stage::Loop& loop, Fields* fields);
   void LaneLoop(const stage::Lanes& lanes, Fields* fields);
+  bool IsStreamed(BufferId buffer) const;
+  std::string StreamLanes(const stage::Lanes& lanes, const stage::EachRow* each,
+                          const std::string& tag);
   static const stage::Store* StreamedStore(const Stages& stages, BufferId streamed);
   std::vector<std::string> PrefetchLines(const std::vector<Prefetch>& prefetches, LoopId lanes,
                                          const stage::Store* streamed = nullptr);
@@ -131,7 +134,7 @@ class BodyView {
   std::map<SpaceId, std::string> counts_;  // names of extents
   std::vector<std::string> count_definitions_;
   LoopId lanes_;                                       // the lane loop around
-  BufferId streamed_;                                  // what it stores past the caches
+  std::vector<BufferId> streamed_;                     // what it stores past the caches
   std::set<VariableId> vectors_;                       // variables that are vectors
   std::vector<std::pair<Place, std::string>> loaded_;  // in this lane body
   std::set<PanelsId> computed_;                        // panels of a B that are so

@@ -173,7 +173,7 @@ void BodyView::VectorStore(const stage::Store& store, std::vector<std::string>* 
   } else if (store.mask) {
     lines->push_back("at.StoreIf(" + Vector(store.mask, lines) + ", " + text + ", " + to + ");");
   } else if (AreNeighbours(plan_, store.place, lanes_)) {
-    const bool cached = streamed_ && store.place.buffer != streamed_;
+    const bool cached = !streamed_.empty() && !IsStreamed(store.place.buffer);
     lines->push_back((cached ? "at.Cached().Store(" : "at.Store(") + text + ", " + to + ");");
   } else {
     lines->push_back("at.StoreStrided(" + text + ", " + to + ", " + Stride(store.place, lanes_) +

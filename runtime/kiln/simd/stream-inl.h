@@ -100,8 +100,16 @@ HWY_INLINE bool StreamsPieces(size_t columns, const Tile<T, V>& to) {
   return to.stream && bytes % kLineBytes == 0;
 }
 
-/// ForLanes for a function whose only store, but those by `at.Cached()`, is to `to`, to + 1 … The
-/// operand's WaitOut makes what was stored visible to others.
+/// Whether streaming stores to all of them may begin at the same lane.
+template <typename T, typename... Others>
+HWY_INLINE bool AreAlignedAlike(const T* first, const Others*... others) {
+  static_assert(((sizeof(T) == sizeof(Others)) && ...));
+  const auto place = [](const void* p) { return reinterpret_cast<uintptr_t>(p) % kLineBytes; };
+  return ((place(first) == place(others)) && ...);
+}
+
+/// ForLanes for a function whose only stores, but those by `at.Cached()`, are to `to`, to + 1 … and
+/// to others that are aligned alike. The operands' WaitOut makes what was stored visible to others.
 template <class D, typename T, class Fn>
 HWY_INLINE void StreamLanes(D d, size_t count, bool stream, const T* to, Fn&& fn) {
   if constexpr (kIsPacked<T>) {
