@@ -181,29 +181,31 @@ TEST_CASE(
   CHECK(shapes_of("reshape(p[0, :, 0:4], [16, 8])") != std::vector{true});
 }
 
-/// A body that makes `f` of x by one operation, `made`, and adds parts of it.
-bool IsMadeOfX(const std::string& made, const std::string& parts) {
+/// Whether `f`, which is `made` of x, has a buffer in a body of which it is read in `parts`.
+bool NeedsMemory(const std::string& made, const std::string& parts) {
   return IsCopied("  o = 0\n  y = 0\n  let f = " + made + "\n  " + parts + "\n", "f");
 }
 
 TEST_CASE("a let of which parts are read once is computed where they are read") {
   const std::string parts = "y = f[0:32]\n  o[0, 0:8] = f[32]\n  o[1, 0:8] = f[33]";
-  CHECK_FALSE(IsMadeOfX("x * 2.0", parts));
-  CHECK_FALSE(IsMadeOfX("bf16(x) - 1.0", parts));
-  CHECK_FALSE(IsMadeOfX("x\n  let g = f * f", "y = g[0:32]\n  o[0, 0:8] = g[32]"));
-  CHECK_FALSE(IsMadeOfX("x * 2.0\n  let g = -f", "y = g[0:32]\n  o[0, 0:8] = g[32]"));
+  CHECK_FALSE(NeedsMemory("x * 2.0", parts));
+  CHECK_FALSE(NeedsMemory("bf16(x) - 1.0", parts));
+  CHECK_FALSE(NeedsMemory("x\n  let g = f * f", "y = g[0:32]\n  o[0, 0:8] = g[32]"));
+  CHECK_FALSE(NeedsMemory("x * 2.0\n  let g = -f", "y = g[0:32]\n  o[0, 0:8] = g[32]"));
   // Of loops the part moves on from turn to turn.
   CHECK_FALSE(
-      IsMadeOfX("x * 2.0", "for t in range(at[0]):\n    s[ds(t * 4, 4)] = f[ds(4 * t + 1, 4)]"));
+      NeedsMemory("x * 2.0", "for t in range(at[0]):\n    s[ds(t * 4, 4)] = f[ds(4 * t + 1, 4)]"));
 }
 
 TEST_CASE("a let that may be read twice, or takes long, is computed once") {
-  CHECK(IsMadeOfX("x * 2.0", "y = f[0:32]\n  o[0, 0:8] = f[31]"));
-  CHECK(IsMadeOfX("x * 2.0", "y = f[0:32]\n  s = f[ds(at[0], 32)]"));
-  CHECK(IsMadeOfX("x * 2.0", "y = f[0:32]\n  o[0, 0:8] = f[32]\n  o[1, 0] = sum(f)"));
-  CHECK(IsMadeOfX("x * 2.0", "for t in range(at[0]):\n    s[ds(t * 4, 4)] = f[ds(t * 3, 4)]"));
-  CHECK(IsMadeOfX("x * 2.0", "for t in range(at[0]):\n    s = f[0:32] + 1.0"));
-  CHECK(IsMadeOfX("exp(x)", "y = f[0:32]\n  o[0, 0:8] = f[32]"));
+  CHECK(NeedsMemory("x * 2.0", "y = f[0:32]\n  o[0, 0:8] = f[31]"));
+  CHECK(NeedsMemory("x * 2.0", "y = f[0:32]\n  s = f[ds(at[0], 32)]"));
+  CHECK(NeedsMemory("x * 2.0", "y = f[0:32]\n  o[0, 0:8] = f[32]\n  o[1, 0] = sum(f)"));
+  CHECK(NeedsMemory("x * 2.0", "for t in range(at[0]):\n    s[ds(t * 4, 4)] = f[ds(t * 3, 4)]"));
+  CHECK(NeedsMemory("x * 2.0", "for t in range(at[0]):\n    s = f[0:32] + 1.0"));
+  CHECK(NeedsMemory("exp(x)", "y = f[0:32]\n  o[0, 0:8] = f[32]"));
+  CHECK(NeedsMemory("exp(x)\n  let g = f",
+                    "y[0:1] = sum(g[0:2], axis=0, keep=true)\n  y[1:32] = g[2:33]"));
   // What is read may be another by then.
   const std::string alias = ", alias: z";
   CHECK(IsCopied("  let f = z * 2.0\n  y = f * 2.0\n  o[0, 0:8] = f[0]\n", "f", alias));

@@ -152,7 +152,7 @@ class Lowering {
   bool ReadsConstantInput(const Node& node) const;
   bool IsWindow(const Node& node, LocalId let) const;
   bool IsMadeOfWindows(const Node& node, LocalId let) const;
-  bool IsOfMemory(const Node& view) const;
+  bool IsOfRef(const Node& view) const;
   // joined.cc
   bool IsPlainScratch(RefId id) const;
   bool IsJoinable(const Node& reshape) const;

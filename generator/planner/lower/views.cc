@@ -62,11 +62,15 @@ bool Lowering::IsConstantInput(RefId id) const {
          plan_.operands[id].layout == OperandPlan::Layout::kRows;
 }
 
-/// Whether the elements of a let's view are in memory, and not made where they are read.
-bool Lowering::IsOfMemory(const Node& view) const {
-  if (view.op == Op::kLocal) return IsOfMemory(*views_.at(LocalId(view.index)));
+/// Whether the elements of a let's view are those of a ref, and not made where they are read, nor
+/// those of a let that has memory of its own.
+bool Lowering::IsOfRef(const Node& view) const {
+  if (view.op == Op::kLocal) {
+    const auto of = views_.find(LocalId(view.index));
+    return of != views_.end() && IsOfRef(*of->second);
+  }
   const bool moves = view.op == Op::kSlice || view.op == Op::kReshape;
-  return view.op == Op::kRead || (moves && IsOfMemory(*view.args[0]));
+  return view.op == Op::kRead || (moves && IsOfRef(*view.args[0]));
 }
 
 /// Whether the value is made of an input's elements by subscripts and reshapes.
@@ -76,7 +80,7 @@ bool Lowering::ReadsConstantInput(const Node& node) const {
       return IsConstantInput(RefId(node.index));
     case Op::kLocal: {
       const auto view = views_.find(LocalId(node.index));
-      return view != views_.end() && IsOfMemory(*view->second);
+      return view != views_.end() && IsOfRef(*view->second);
     }
     case Op::kSlice:
     case Op::kReshape:
