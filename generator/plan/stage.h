@@ -51,7 +51,7 @@ struct Prefetch {
     kStream,     // lanes further along those that a pass reads, if its result bypasses the caches
     kNextRow,    // of the next row of a loop, in a pass over this one: its share
     kRowsAhead,  // the same lanes some rows further on, of an operand that is computed
-    kAcross,     // rows that lanes further on have one each of, in a loop along the rows
+    kAcross,     // of the rows that lanes have one each of, what is read some vectors later
   };
   Kind kind = Kind::kElement;
   Place place;
@@ -73,7 +73,6 @@ namespace stage {
 struct Loop {
   LoopId loop;
   Stages body;
-  std::vector<Prefetch> prefetches = {};  // within lanes
 };
 
 /// A loop by vectors.
@@ -89,10 +88,12 @@ struct Lanes {
 struct Rows {
   LoopId loop;
   Stages body;
+  bool as_lanes = false;  // as many as a vector has lanes
 };
 struct EachRow {
   LoopId loop;
   Stages body;
+  std::vector<Place> columns = {};  // in rows that lanes have one each of: transposed all at once
 };
 
 struct Define {
@@ -297,10 +298,14 @@ void ForEachPart(Of& of, const Use& use) requires std::same_as<std::remove_const
     for (auto& dimension : window.dimensions) use(dimension.count);
   };
   MatchKind(
-      of.what, [&](ConstLike<Of, stage::Loop>& s) { use(s.loop), all(s.prefetches), use(s.body); },
+      of.what, [&](ConstLike<Of, stage::Loop>& s) { use(s.loop), use(s.body); },
       [&](ConstLike<Of, Lanes>& s) { use(s.loop), all(s.prefetches), use(s.body); },
       [&](ConstLike<Of, Rows>& s) { use(s.loop), use(s.body); },
-      [&](ConstLike<Of, EachRow>& s) { use(s.loop), use(s.body); },
+      [&](ConstLike<Of, EachRow>& s) {
+        use(s.loop);
+        for (auto& column : s.columns) use(column, Access::kNames);
+        use(s.body);
+      },
       [&](ConstLike<Of, Define>& s) { use(s.value); },
       [&](ConstLike<Of, Assign>& s) { use(s.value); },
       [&](ConstLike<Of, Store>& s) { use(s.value), use(s.mask), use(s.place, Access::kWrites); },

@@ -116,7 +116,7 @@ void StageText::Prefetches(const std::vector<Prefetch>& prefetches, int indent) 
     std::string what;
     if (a.kind == Prefetch::Kind::kStream) what = "later lanes of ";
     if (a.kind == Prefetch::Kind::kRowsAhead) what = "later rows of ";
-    if (a.kind == Prefetch::Kind::kAcross) what = "rows of later lanes of ";
+    if (a.kind == Prefetch::Kind::kAcross) what = "later squares of ";
     if (a.kind == Prefetch::Kind::kNextRow) {
       what = "the row after ";
       if (a.to - a.from < a.parts)
@@ -136,16 +136,17 @@ void StageText::One(const Stage& of, int indent) {
       of,
       [&](const stage::Loop& s) {
         line("loop " + over(s.loop));
-        Prefetches(s.prefetches, indent + 1);
         within(s.body);
       },
       [&](const Lanes& s) { LaneLines(s, indent); },
       [&](const Rows& s) {
-        line("some rows at a time over " + SpaceText(s.loop));
+        line((s.as_lanes ? "as many rows as lanes over " : "some rows at a time over ") +
+             SpaceText(s.loop));
         within(s.body);
       },
       [&](const EachRow& s) {
         line("each of them, " + LoopName(s.loop));
+        for (const Place& c : s.columns) Line("transposes " + PlaceText(c), indent + 1);
         within(s.body);
       },
       [&](const Define& s) { line("let " + VariableName(s.variable) + " = " + Text(*s.value)); },

@@ -26,6 +26,7 @@
 #include "kiln/kiln.h"
 #include "kiln/math/math-inl.h"
 #include "kiln/order/line-inl.h"
+#include "kiln/simd/across-inl.h"
 #include "kiln/simd/index-inl.h"
 #include "kiln/simd/lanes-inl.h"
 #include "kiln/simd/reduce-inl.h"

@@ -13,7 +13,8 @@ namespace {
 // The words that templates and the renderer use around a spec's names, but for what operations are
 // called; tests/render/names_test.cc finds what is missing.
 constexpr std::string_view kOwnWords =
-    "Accumulator AccumulatorAt Accumulators AccumulatorSize AddElement All AreAlignedAlike at at_0 "
+    "Accumulator AccumulatorAt Accumulators AccumulatorSize Across AddElement All AreAlignedAlike "
+    "at at_0 "
     "at_1 bf16 "
     "Bitcast BlockCoo Blocked BlockList Blocks blocks Body Bounded Call call CallCheck "
     "CallFromC Cast check ChooseMC ChooseNC Clip Clipped col Context context "

@@ -108,15 +108,8 @@ Fields BodyView::One(const Stage& of) {
   Match(
       of, [&](const stage::Loop& s) { Loop(s, is("is_loop")); },
       [&](const Lanes& s) { LaneLoop(s, is("is_lanes")); },
-      [&](const Rows& s) {
-        is("is_rows")->Set("count", Count(plan_[s.loop].space));
-        fields.SetList("body", List(s.body));
-      },
-      [&](const EachRow& s) {
-        is("is_each_row")->Set("index", LoopName(s.loop));
-        fields.SetList("body", List(s.body));
-        LeaveLoop(s.loop);
-      },
+      [&](const Rows& s) { SomeRows(s, is("is_rows")); },
+      [&](const EachRow& s) { EachOfRows(s, is("is_each_row")); },
       [&](const Reduce& s) { Reduction(s, is(s.folds.size() == 1 ? "is_reduce" : "is_one_pass")); },
       [&](const Dot& s) { Product(s, is("is_dot")); },
       [&](const If& s) { Condition(s, is("is_if")); },
@@ -147,16 +140,19 @@ Fields BodyView::One(const Stage& of) {
 void BodyView::Loop(const stage::Loop& loop, Fields* fields) {
   fields->Set("index", LoopName(loop.loop));
   fields->Set("count", Count(plan_[loop.loop].space));
-  fields->Set("prefetches", LinesOf(PrefetchLines(loop.prefetches, lanes_, nullptr)));
   fields->SetList("body", List(loop.body));
   LeaveLoop(loop.loop);
+}
+
+std::string BodyView::LanesTag(const stage::Lanes& lanes) {
+  return lanes.wide ? "kDoubles" : "kFloats";
 }
 
 void BodyView::LaneLoop(const stage::Lanes& lanes, Fields* fields) {
   const SpaceId space = plan_[lanes.loop].space;
   fields->Set("index", LoopName(lanes.loop));
   fields->Set("count", Count(space));
-  const std::string tag = lanes.wide ? "kDoubles" : "kFloats";
+  const std::string tag = LanesTag(lanes);
   lanes_ = lanes.loop;
   fields->Set("prefetches", LinesOf(PrefetchLines(lanes.prefetches, lanes.loop)));
   std::string call = "ForLanes(" + tag + ", " + Count(space) + ", ";
@@ -169,6 +165,35 @@ void BodyView::LaneLoop(const stage::Lanes& lanes, Fields* fields) {
   lanes_ = {};
   streamed_ = {};
   LeaveLoop(lanes.loop);
+}
+
+/// Whoever names a row where no loop over them has begun means the first.
+void BodyView::SomeRows(const stage::Rows& rows, Fields* fields) {
+  const auto* lanes = As<stage::Lanes>(rows.body.front());
+  const std::string tag = rows.as_lanes && lanes ? LanesTag(*lanes) + ", " : "";
+  fields->Set("rows_call", "ForRows(" + tag + Count(plan_[rows.loop].space) + ", ");
+  loops_[rows.loop] = "first";
+  fields->SetList("body", List(rows.body));
+  LeaveLoop(rows.loop);
+}
+
+void BodyView::EachOfRows(const stage::EachRow& each, Fields* fields) {
+  std::vector<std::string> columns;
+  std::vector<std::string> names;
+  for (const Place& column : each.columns) {
+    names.push_back(scope_.Numbered(names_[column.buffer] + "_columns"));
+    columns.push_back("const Across " + names.back() + "(at, rows, " + Pointer(column) + ", " +
+                      Stride(column, lanes_) + ");");
+  }
+  fields->Set("columns", LinesOf(columns));
+  LeaveLoop(each.loop);
+  const std::string row = LoopName(each.loop);
+  fields->Set("index", row);
+  for (size_t i = 0; i < names.size(); ++i)
+    columns_.emplace_back(each.columns[i], names[i] + ".Column(" + row + " - first)");
+  fields->SetList("body", List(each.body));
+  columns_.clear();
+  LeaveLoop(each.loop);
 }
 
 bool BodyView::IsStreamed(BufferId buffer) const {
@@ -231,10 +256,9 @@ std::vector<std::string> BodyView::PrefetchLines(const std::vector<Prefetch>& pr
       continue;
     }
     if (prefetch.kind == Prefetch::Kind::kAcross) {
-      place.at.back().loop = {};
-      lines.push_back("PrefetchAcross(at, " + Pointer(place) + ", " + Stride(place, lanes) + ", " +
-                      Count(plan_[lanes].space) + " - " + LoopName(lanes) + ", " +
-                      LoopName(prefetch.row) + ");");
+      lines.push_back("if (" + names_[place.buffer] + ".stream) PrefetchAcross(at, " +
+                      Pointer(place) + ", " + Stride(place, lanes) + ", " + LoopName(lanes) + ", " +
+                      Count(plan_[lanes].space) + ");");
       continue;
     }
     for (Coordinate& c : next.at) {

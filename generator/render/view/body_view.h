@@ -39,7 +39,10 @@ class BodyView {
   std::vector<Fields> List(const Stages& stages);
   Fields One(const Stage& of);
   void Loop(const stage::Loop& loop, Fields* fields);
+  static std::string LanesTag(const stage::Lanes& lanes);
   void LaneLoop(const stage::Lanes& lanes, Fields* fields);
+  void SomeRows(const stage::Rows& rows, Fields* fields);
+  void EachOfRows(const stage::EachRow& each, Fields* fields);
   bool IsStreamed(BufferId buffer) const;
   std::string StreamLanes(const stage::Lanes& lanes, const stage::EachRow* each,
                           const std::string& tag);
@@ -133,12 +136,13 @@ class BodyView {
   std::map<VariableId, std::string> variables_;
   std::map<SpaceId, std::string> counts_;  // names of extents
   std::vector<std::string> count_definitions_;
-  LoopId lanes_;                                       // the lane loop around
-  std::vector<BufferId> streamed_;                     // what it stores past the caches
-  std::set<VariableId> vectors_;                       // variables that are vectors
-  std::vector<std::pair<Place, std::string>> loaded_;  // in this lane body
-  std::set<PanelsId> computed_;                        // panels of a B that are so
-  std::string taps_;                                   // the list of the dot at hand
+  LoopId lanes_;                                        // the lane loop around
+  std::vector<BufferId> streamed_;                      // what it stores past the caches
+  std::set<VariableId> vectors_;                        // variables that are vectors
+  std::vector<std::pair<Place, std::string>> loaded_;   // in this lane body
+  std::vector<std::pair<Place, std::string>> columns_;  // what gives them, in a loop over rows
+  std::set<PanelsId> computed_;                         // panels of a B that are so
+  std::string taps_;                                    // the list of the dot at hand
   int last_line_ = 0;
   Uses uses_;
 };

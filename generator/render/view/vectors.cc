@@ -67,7 +67,11 @@ std::string BodyView::VectorLoad(const Place& from, std::vector<std::string>* li
   }
   const std::string name = scope_.Numbered(names_[from.buffer]);
   std::string text = "const auto " + name + " = ";
-  if (plan_.IsAccumulator(from.buffer)) {
+  const auto column = std::find_if(columns_.begin(), columns_.end(),
+                                   [&](const auto& of) { return SamePlace(of.first, from); });
+  if (column != columns_.end()) {
+    text += column->second + ";";
+  } else if (plan_.IsAccumulator(from.buffer)) {
     text += "hn::Load(kFloats, " + Pointer(from) + ");";
   } else if (const Coordinate& last = from.at.back(); last.around && last.loop == lanes_) {
     Place line = from;

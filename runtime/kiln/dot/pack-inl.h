@@ -27,6 +27,7 @@
 #include "kiln/dot/k_groups-inl.h"
 #include "kiln/dot/tiles-inl.h"
 #include "kiln/simd/lanes-inl.h"
+#include "kiln/simd/transpose-inl.h"
 
 KILN_BEFORE_NAMESPACE();
 namespace kiln::inline KILN_ABI {
@@ -144,19 +145,6 @@ HWY_INLINE void PackAAlongK(Fetched<T> from, size_t count, typename D::KGroup* H
   }
 }
 
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3  // 512 bits
-/// Four vectors as a 4 x 4 matrix of blocks of 128 bits, transposed.
-template <class D, class V>
-HWY_INLINE void TransposeBlocks(D d, V& a, V& b, V& c, V& e) {
-  const V ac_0 = hn::ConcatLowerLower(d, c, a), ac_1 = hn::ConcatUpperUpper(d, c, a);
-  const V be_0 = hn::ConcatLowerLower(d, e, b), be_1 = hn::ConcatUpperUpper(d, e, b);
-  a = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(be_0), ac_0);
-  b = hn::OddEvenBlocks(be_0, hn::SwapAdjacentBlocks(ac_0));
-  c = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(be_1), ac_1);
-  e = hn::OddEvenBlocks(be_1, hn::SwapAdjacentBlocks(ac_1));
-}
-#endif
-
 /// A, rows contiguous: `count` k-groups of `rows` rows, a multiple of 4; panels are `panel` apart.
 template <class D, typename T>
 HWY_INLINE void PackAAcrossK(Fetched<T> from, size_t count, size_t rows, size_t panel,
@@ -210,48 +198,13 @@ HWY_INLINE void PackBAcrossK(const At& at, size_t width, typename D::KGroup* HWY
   }
 }
 
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
-/// Four groups k of 4 columns, in each block of 128 bits: v_0 … v_3 go from columns to groups.
-template <class D, class V>
-HWY_INLINE void TransposeInBlocks(D d, V& v_0, V& v_1, V& v_2, V& v_3) {
-  const hn::Repartition<uint64_t, D> d64;
-  const auto wide = [&](V v) HWY_ATTR { return hn::BitCast(d64, v); };
-  const auto low_01 = wide(hn::InterleaveLower(d, v_0, v_1));
-  const auto high_01 = wide(hn::InterleaveUpper(d, v_0, v_1));
-  const auto low_23 = wide(hn::InterleaveLower(d, v_2, v_3));
-  const auto high_23 = wide(hn::InterleaveUpper(d, v_2, v_3));
-  v_0 = hn::BitCast(d, hn::InterleaveLower(d64, low_01, low_23));
-  v_1 = hn::BitCast(d, hn::InterleaveUpper(d64, low_01, low_23));
-  v_2 = hn::BitCast(d, hn::InterleaveLower(d64, high_01, high_23));
-  v_3 = hn::BitCast(d, hn::InterleaveUpper(d64, high_01, high_23));
-}
-
-/// A matrix of 16 by 16 k-groups, transposed in registers. `load(i)` is a row of what is read.
+/// A matrix of as many rows of k-groups as vectors have lanes, transposed in registers. `load(i)`
+/// is a row of what is read.
 template <class DW, class Load, typename KGroup>
-HWY_INLINE void Transpose16(DW d, const Load& load, KGroup* HWY_RESTRICT to, size_t to_stride) {
-  using V = hn::Vec<DW>;
-  // Columns 4 i to 4 i + 3: after the first step v_i_j has groups j, j + 4, j + 8, j + 12.
-  V v_0_0 = load(0), v_0_1 = load(1), v_0_2 = load(2), v_0_3 = load(3);
-  V v_1_0 = load(4), v_1_1 = load(5), v_1_2 = load(6), v_1_3 = load(7);
-  V v_2_0 = load(8), v_2_1 = load(9), v_2_2 = load(10), v_2_3 = load(11);
-  V v_3_0 = load(12), v_3_1 = load(13), v_3_2 = load(14), v_3_3 = load(15);
-  TransposeInBlocks(d, v_0_0, v_0_1, v_0_2, v_0_3);
-  TransposeInBlocks(d, v_1_0, v_1_1, v_1_2, v_1_3);
-  TransposeInBlocks(d, v_2_0, v_2_1, v_2_2, v_2_3);
-  TransposeInBlocks(d, v_3_0, v_3_1, v_3_2, v_3_3);
-  const auto store = [&](V a, V b, V c, V e, size_t k) HWY_ATTR {
-    TransposeBlocks(d, a, b, c, e);
-    hn::Store(a, d, to + (k + 0) * to_stride);
-    hn::Store(b, d, to + (k + 4) * to_stride);
-    hn::Store(c, d, to + (k + 8) * to_stride);
-    hn::Store(e, d, to + (k + 12) * to_stride);
-  };
-  store(v_0_0, v_1_0, v_2_0, v_3_0, 0);
-  store(v_0_1, v_1_1, v_2_1, v_3_1, 1);
-  store(v_0_2, v_1_2, v_2_2, v_3_2, 2);
-  store(v_0_3, v_1_3, v_2_3, v_3_3, 3);
+HWY_INLINE void TransposeTo(DW d, const Load& load, KGroup* HWY_RESTRICT to, size_t to_stride) {
+  Transpose(d, load,
+            [=](hn::Vec<DW> v, size_t k) HWY_ATTR { hn::StoreU(v, d, to + k * to_stride); });
 }
-#endif
 
 /// N groups of 4 columns where vectors are short, through memory.
 template <class DW, class Load, typename KGroup>
@@ -277,11 +230,11 @@ HWY_INLINE void PackRowsAcrossK(Fetched<T> from, size_t rows, size_t to_row,
   for (size_t row = 0; row < rows; row += kAmxRows) {
     const auto load_here = [&](size_t k) HWY_ATTR { return load(k, row); };
     if (row + kAmxRows <= rows) {
-      Transpose16(d, load_here, to + row * to_row, to_row);
+      TransposeTo(d, load_here, to + row * to_row, to_row);
       continue;
     }
     HWY_ALIGN KGroup copy[kAmxRows * kAmxKGroups];
-    Transpose16(d, load_here, copy, kAmxKGroups);
+    TransposeTo(d, load_here, copy, kAmxKGroups);
     for (size_t i = row; i < rows; ++i)
       memcpy(to + i * to_row, copy + (i - row) * kAmxKGroups, kAmxKGroups * sizeof(KGroup));
   }
@@ -313,16 +266,13 @@ HWY_INLINE void PackBAlongK(Fetched<T> from, size_t count, size_t cols,
         const T* const first = from.data + static_cast<int64_t>(c) * from.stride;
         return Flip<D>(KGroupsAlong<D>(d, first + k * D::kKPerGroup, 0), flip);
       };
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
-      if constexpr (sizeof(KGroup) == 4) {
-        for (size_t c = 0; c < cols; c += 16) {
-          Transpose16(
+      size_t c = 0;
+      if constexpr (kTransposes<hn::ScalableTag<KGroup>>) {
+        for (; c + n <= cols; c += n) {
+          TransposeTo(
               d, [&](size_t i) HWY_ATTR { return column(c + i); }, out + c, cols);
         }
-        continue;
       }
-#endif
-      size_t c = 0;
       for (; c + 4 <= cols; c += 4) {
         Transpose4(
             d, [&](size_t i) HWY_ATTR { return column(c + i); }, out + c, cols);

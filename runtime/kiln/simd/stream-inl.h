@@ -33,20 +33,6 @@ HWY_INLINE void PrefetchToL2(const T* p) {
 
 constexpr size_t kLaterBytes = kPrefetchAheadBytes;
 
-/// For lanes that have a row each, of which there are so many from the first lane on, and along
-/// which a loop goes: asks for rows that lanes after the next ones will have, a line a turn, so
-/// that each of these has been asked for as far as the loop has come.
-template <class At, typename T>
-HWY_INLINE void PrefetchAcross(const At&, const T* first, ptrdiff_t stride, size_t rows,
-                               size_t turn) {
-  using D = decltype(At::tag());
-  if constexpr (std::is_base_of_v<Whole<D>, At> && !kIsPacked<T>) {
-    const size_t lanes = hn::Lanes(D()), row = turn % lanes;
-    if (2 * lanes + row >= rows) return;
-    PrefetchToL2(first + static_cast<ptrdiff_t>(2 * lanes + row) * stride + (turn - row));
-  }
-}
-
 /// About kLaterBytes after an element of a row of `count`, of which `next` is the one in the next
 /// row: so many rows later, since rows need not be close.
 template <typename T>

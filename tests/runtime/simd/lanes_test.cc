@@ -7,6 +7,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tests/runtime/simd/lanes_test.cc"
 #include "hwy/foreach_target.h"
+#include "kiln/simd/across-inl.h"
 #include "kiln/simd/lanes-inl.h"
 #include "kiln/simd/stream-inl.h"
 
@@ -171,6 +172,50 @@ void CheckRows() {
   }
 }
 
+/// As many rows at a time as there are lanes, and then all that are left.
+template <class D>
+void CheckRowsAsLanes(D d) {
+  const size_t lanes = hn::Lanes(d);
+  for (size_t count = 0; count <= 3 * lanes; ++count) {
+    size_t next = 0, wrong = 0, calls = 0;
+    ForRows(d, count, [&](auto rows, size_t first) HWY_ATTR {
+      wrong += first != next || rows() != HWY_MIN(lanes, count - first);
+      next += rows();
+      ++calls;
+    });
+    Expect(wrong == 0 && next == count && calls == (count + lanes - 1) / lanes,
+           "rows as lanes " + std::to_string(count));
+  }
+}
+
+/// A matrix whose rows have a gap behind them is transposed, and nothing around it is read.
+template <typename T, class D>
+void CheckTransposed(D d, const std::vector<T>& values, size_t rows, size_t columns) {
+  Guarded pages;
+  const size_t pitch = columns + 1;
+  for (const bool at_end : {false, true}) {
+    T* const matrix = pages.Place<T>(rows * pitch - 1, at_end);
+    const auto value = [&](size_t i) { return values[i % values.size()]; };
+    for (size_t i = 0; i < rows * pitch - 1; ++i) matrix[i] = value(i);
+    const Room<T> turned(rows * columns);
+    const auto stride = static_cast<ptrdiff_t>(pitch);
+    ForRows(d, columns, [&](auto some, size_t first) HWY_ATTR {
+      ForLanes(d, rows, [&](auto at, size_t row) HWY_ATTR {
+        PrefetchAcross(at, matrix + row * pitch + first, stride, row, rows);
+        const Across across(at, some, matrix + row * pitch + first, stride);
+        for (size_t c = first; c < first + some(); ++c)
+          at.Store(across.Column(c - first), turned(c * rows + row));
+      });
+    });
+    size_t same = 0;
+    for (size_t r = 0; r < rows; ++r) {
+      for (size_t c = 0; c < columns; ++c)
+        same += Same(*turned(c * rows + r), value(r * pitch + c));
+    }
+    Expect(same == rows * columns, Named<T>("transposed", rows) + " x " + std::to_string(columns));
+  }
+}
+
 /// Elements that are kApart apart: what is between them stays, and nothing beside the first and the
 /// last one is read or written.
 template <size_t kApart, typename T, class D>
@@ -229,6 +274,11 @@ void CheckAll(D d) {
   CheckSparse<T>(d, values);
   CheckApart<8>(d, values);
   CheckLines<T>(d, values);
+  const size_t lanes = HWY_MIN(hn::Lanes(d), 16);  // all of it has to fit into a page
+  for (const size_t rows : {size_t{1}, lanes, lanes + 1}) {
+    for (const size_t columns : {size_t{1}, lanes - 1, lanes, lanes + 3})
+      CheckTransposed<T>(d, values, rows, columns);
+  }
   CheckNothing<T>(d);
 }
 
@@ -259,6 +309,8 @@ void TestLanes() {
   CheckSplats(kFloats);
   CheckSplats(kDoubles);
   CheckRows();
+  CheckRowsAsLanes(kFloats);
+  CheckRowsAsLanes(kDoubles);
   CheckLater();
 }
 

@@ -29,18 +29,29 @@ bool GoesAcross(const Place& place, LoopId row, LoopId lanes) {
                      [&](const Coordinate& c) { return c.loop == lanes; });
 }
 
-/// What the nest reads of inputs across rows.
-std::vector<Prefetch> RowsOfLaterLanes(const Plan& plan, const stage::Loop& row, LoopId lanes) {
-  std::vector<Prefetch> prefetches;
-  ForEachPlace(row.body, [&](const Place& place, bool writes) {
-    const Ref* ref = plan.RefOf(place.buffer);
-    const bool known = std::any_of(prefetches.begin(), prefetches.end(),
-                                   [&](const Prefetch& p) { return SamePlace(p.place, place); });
-    if (writes || known || !ref || ref->role != Role::kInput || !GoesAcross(place, row.loop, lanes))
-      return;
-    prefetches.push_back({Prefetch::Kind::kAcross, place, row.loop});
+/// Whether nothing but the column changes from turn to turn, and nothing but the row from lane to
+/// lane.
+bool IsColumnOfRows(const Plan& plan, const Place& place, LoopId row, LoopId lanes) {
+  const auto walks = [&](LoopId loop) {
+    return std::count_if(place.at.begin(), place.at.end(),
+                         [&](const Coordinate& c) { return c.loop == loop; });
+  };
+  const auto chooses = [&](const Coordinate& c) {
+    return c.around || (c.offset && (DependsOn(*c.offset, row) || DependsOn(*c.offset, lanes)));
+  };
+  return AreNeighbours(plan, place, row) && walks(row) == 1 && walks(lanes) == 1 &&
+         std::none_of(place.at.begin(), place.at.end(), chooses);
+}
+
+/// What the nest reads so.
+std::vector<Place> ColumnsOf(const Plan& plan, const Stages& stages, LoopId row, LoopId lanes) {
+  std::vector<Place> columns;
+  ForEachPlace(stages, [&](const Place& place, bool writes) {
+    const bool known = std::any_of(columns.begin(), columns.end(),
+                                   [&](const Place& c) { return SamePlace(c, place); });
+    if (!writes && !known && IsColumnOfRows(plan, place, row, lanes)) columns.push_back(place);
   });
-  return prefetches;
+  return columns;
 }
 
 bool MayTurn(const Plan& plan, const stage::Loop& row) {
@@ -53,22 +64,34 @@ bool MayTurn(const Plan& plan, const stage::Loop& row) {
   return loads && !stores && ConflictsOf(plan, row.body, row.body, {row.loop, lanes}).legal;
 }
 
+/// for row { names; for lane { … } } becomes
+/// for as many rows as lanes { for lane { for each row { names; … } } }
+Stage Turned(const Plan& plan, Span span, stage::Loop& row) {
+  Stage nest = std::move(row.body.back());
+  auto& lanes = *As<stage::Lanes>(nest);
+  row.body.pop_back();
+  stage::EachRow each{row.loop, std::move(row.body)};
+  Append(each.body, std::move(lanes.body));
+  each.columns = ColumnsOf(plan, each.body, row.loop, lanes.loop);
+  // What it would request for the next row is in the lines at hand; those of later lanes are not.
+  lanes.prefetches.clear();
+  for (const Place& place : each.columns) {
+    const Ref* ref = plan.RefOf(place.buffer);
+    if (ref && ref->role == Role::kInput)
+      lanes.prefetches.push_back({Prefetch::Kind::kAcross, place, row.loop});
+  }
+  lanes.body.clear();
+  lanes.body.push_back({nest.span, std::move(each)});
+  return {span, stage::Rows{row.loop, {std::move(nest)}, /*as_lanes=*/true}};
+}
+
 void Turn(Plan& plan, Stages& stages) {
   for (Stage& stage : stages) {
     auto* row = As<stage::Loop>(stage);
-    if (!row || !IsOfElements(*row) || !MayTurn(plan, *row)) {
+    if (row && IsOfElements(*row) && MayTurn(plan, *row))
+      stage = Turned(plan, stage.span, *row);
+    else
       ForEachList(stage, [&](Stages& list) { Turn(plan, list); });
-      continue;
-    }
-    // What it would request for the next row is in the lines at hand; those of later lanes are not.
-    Stage outer = std::move(row->body.back());
-    auto& lanes = *As<stage::Lanes>(outer);
-    lanes.prefetches.clear();
-    row->body.pop_back();
-    Append(row->body, std::move(lanes.body));
-    row->prefetches = RowsOfLaterLanes(plan, *row, lanes.loop);
-    lanes.body = {std::move(stage)};
-    stage = std::move(outer);
   }
 }
 
