@@ -107,7 +107,7 @@ void Prefetch(const CopyEnd& end, size_t element) {
   int64_t lines = kMost;
   ForEachRun(end, end, element, [&](int64_t at, int64_t, size_t bytes) {
     for (size_t i = 0; i < bytes && lines > 0; i += kLineBytes, --lines)
-      __builtin_prefetch(end.data + at + i);
+      __builtin_prefetch(end.data + at + i, /*write=*/0, /*locality=*/2);
   });
 }
 
