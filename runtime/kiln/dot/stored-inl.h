@@ -18,6 +18,7 @@
 #include "kiln/core/version.h"
 #include "kiln/dot/computed-inl.h"
 #include "kiln/simd/convert-inl.h"
+#include "kiln/simd/stream-inl.h"
 
 KILN_BEFORE_NAMESPACE();
 namespace kiln::inline KILN_ABI {
@@ -129,7 +130,7 @@ HWY_INLINE void AddRowsOfWords(const FloatsOfRows& groups, size_t rows,
   for (size_t c = 0; c < cols; c += step, bytes += step / 2) {
     const auto words = [&](ptrdiff_t i) HWY_ATTR {
       const uint8_t* const from = bytes + i * stride;
-      hwy::Prefetch(from + 2 * ptrdiff_t{kStoredRows} * stride);
+      PrefetchToL2(from + 2 * ptrdiff_t{kStoredRows} * stride);
       return hn::LoadU(dw, reinterpret_cast<const uint32_t*>(from));
     };
     AddWords<W>(groups, rows, sums + c, sums_stride, words(0), words(1), words(2), words(3),
@@ -203,7 +204,7 @@ HWY_INLINE void AddRowsOfLines(const FloatsOfRows& groups, size_t rows,
   for (size_t c = 0; c < cols; c += kLineBytes, from += kLineBytes) {
     for (size_t i = 0; i < kStoredRows; ++i) {
       const W* const row = from + static_cast<ptrdiff_t>(i) * stride;
-      hwy::Prefetch(row + 2 * ptrdiff_t{kStoredRows} * stride);
+      PrefetchToL2(row + 2 * ptrdiff_t{kStoredRows} * stride);
       WidenLine(row, line[i]);
     }
     for (size_t v = 0; v < kLineBytes; v += hn::Lanes(d)) {
@@ -254,7 +255,7 @@ HWY_INLINE void AddRowsOfElements(const FloatsOfRows& groups, size_t rows,
   const auto stride = static_cast<ptrdiff_t>(stored.stride[0]);
   for (size_t c = begin; c < whole; c += n, from += n) {
     for (ptrdiff_t i = 0; (c - begin) % kLineBytes == 0 && i < ptrdiff_t{kStoredRows}; ++i)
-      hwy::Prefetch(AddressOf(from + (i + 2 * ptrdiff_t{kStoredRows}) * stride));
+      PrefetchToL2(AddressOf(from + (i + 2 * ptrdiff_t{kStoredRows}) * stride));
     const auto row = [&](ptrdiff_t i)
                          HWY_ATTR { return Cast<W, float>(at.Load(from + i * stride)); };
     AddVectors<Dot<float>>(groups, rows, sums + c, sums_stride, row(0), row(1), row(2), row(3),
