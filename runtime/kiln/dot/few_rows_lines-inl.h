@@ -1,0 +1,175 @@
+// A product of few rows of A with an unpacked B whose k-groups are pairs or fours of rows: whole
+// lines of some rows of B at a time.
+#if defined(KILN_FEW_ROWS_LINES_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
+#ifdef KILN_FEW_ROWS_LINES_INL_H_
+#undef KILN_FEW_ROWS_LINES_INL_H_
+#else
+#define KILN_FEW_ROWS_LINES_INL_H_
+#endif
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <utility>
+
+#include "kiln/core/version.h"
+#include "kiln/dot/few_rows_sums-inl.h"
+#include "kiln/simd/stream-inl.h"
+#include "kiln/simd/transpose-inl.h"
+
+#if HWY_TARGET == HWY_AVX3_DL
+
+KILN_BEFORE_NAMESPACE();
+namespace kiln::inline KILN_ABI {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Of as many rows of B at a time as other products of few rows take.
+template <class Dot>
+constexpr size_t kRowsOfLines = kDeep<Dot>* Dot::kKPerGroup;
+template <typename T>
+constexpr size_t kLineOf = kLineBytes / sizeof(T);  // elements
+
+/// Of each group of rows the vectors of its k-groups, out of a line of each row. They are made
+/// within blocks of 128 bits: vector v has in each of them four columns, which are v fours of
+/// columns after those of the first vector.
+template <class Dot>
+struct VectorsOfLines {
+  using D = hn::ScalableTag<typename Dot::KGroup>;
+  static constexpr size_t kVectors = Dot::kKPerGroup;
+  hn::Vec<D> of[kDeep<Dot>][kVectors];
+
+  template <size_t kGroup, typename T>
+  HWY_INLINE void Load(const T* first, int64_t stride) {
+    const hn::Repartition<uint16_t, D> d16;
+    const T* const group = first + int64_t{kGroup * Dot::kKPerGroup} * stride;
+    const auto row = [&](int64_t i) HWY_ATTR {
+      return hn::BitCast(
+          d16, hn::LoadU(D(), reinterpret_cast<const typename Dot::KGroup*>(group + i * stride)));
+    };
+    const auto keep = [&](size_t v, hn::Vec<decltype(d16)> groups) HWY_ATTR {
+      of[kGroup][v] = Flip<Dot>(hn::BitCast(D(), groups), Dot::kFlip);
+    };
+    if constexpr (kVectors == 2) {
+      const auto even = row(0), odd = row(1);
+      keep(0, hn::InterleaveLower(d16, even, odd));
+      keep(1, hn::InterleaveUpper(d16, even, odd));
+    } else {
+      const hn::Repartition<uint8_t, D> d8;
+      const auto bytes = [&](int64_t i) HWY_ATTR { return hn::BitCast(d8, row(i)); };
+      const auto row_0 = bytes(0), row_1 = bytes(1), row_2 = bytes(2), row_3 = bytes(3);
+      const auto low_01 = hn::BitCast(d16, hn::InterleaveLower(d8, row_0, row_1));
+      const auto low_23 = hn::BitCast(d16, hn::InterleaveLower(d8, row_2, row_3));
+      keep(0, hn::InterleaveLower(d16, low_01, low_23));
+      keep(1, hn::InterleaveUpper(d16, low_01, low_23));
+      const auto high_01 = hn::BitCast(d16, hn::InterleaveUpper(d8, row_0, row_1));
+      const auto high_23 = hn::BitCast(d16, hn::InterleaveUpper(d8, row_2, row_3));
+      keep(2, hn::InterleaveLower(d16, high_01, high_23));
+      keep(3, hn::InterleaveUpper(d16, high_01, high_23));
+    }
+  }
+};
+
+/// Sums of the columns of a line, in their order, to the places that VectorsOfLines has them in, or
+/// back.
+template <class Dot>
+HWY_INLINE void MoveSums(bool back, typename Dot::Acc* sums) {
+  const hn::ScalableTag<uint64_t> d;
+  const size_t n = hn::Lanes(hn::ScalableTag<typename Dot::Acc>());
+  const auto place = [&](size_t v) { return reinterpret_cast<uint64_t*>(sums + v * n); };
+  auto a = hn::Load(d, place(0)), b = hn::Load(d, place(1));
+  if constexpr (Dot::kKPerGroup == 4) {
+    auto c = hn::Load(d, place(2)), e = hn::Load(d, place(3));
+    TransposeBlocks(d, a, b, c, e);
+    hn::Store(c, d, place(2));
+    hn::Store(e, d, place(3));
+  } else {
+    alignas(64) static constexpr uint64_t kPlaces[2][2][8] = {
+        {{0, 1, 4, 5, 8, 9, 12, 13}, {2, 3, 6, 7, 10, 11, 14, 15}},
+        {{0, 1, 8, 9, 2, 3, 10, 11}, {4, 5, 12, 13, 6, 7, 14, 15}}};
+    const auto pick = [&](const uint64_t* from) HWY_ATTR {
+      return hn::Vec<decltype(d)>{_mm512_permutex2var_epi64(a.raw, hn::Load(d, from).raw, b.raw)};
+    };
+    const auto first = pick(kPlaces[back][0]);
+    b = pick(kPlaces[back][1]);
+    a = first;
+  }
+  hn::Store(a, d, place(0));
+  hn::Store(b, d, place(1));
+}
+
+/// The sums of columns that fill lines, over rows of B from the first to `k_end`, a multiple of
+/// kRowsOfLines. first(k) is the first of as many rows from k on; the lines `ahead` elements
+/// further on are asked for.
+template <class Dot, class A, class First>
+HWY_INLINE void AddLines(const A& a, size_t row, size_t rows, size_t k_end, const First& first,
+                         int64_t stride, int64_t ahead, size_t cols, typename Dot::Acc* sums,
+                         size_t sums_stride) {
+  using T = typename Dot::B;
+  constexpr size_t kVectors = VectorsOfLines<Dot>::kVectors, kRows = kRowsOfLines<Dot>;
+  const size_t n = hn::Lanes(hn::ScalableTag<typename Dot::Acc>());
+  const auto move = [&](bool back) HWY_ATTR {
+    for (size_t r = 0; r < rows; ++r) {
+      for (size_t c = 0; c < cols; c += kLineOf<T>) MoveSums<Dot>(back, sums + r * sums_stride + c);
+    }
+  };
+  move(/*back=*/false);
+  KGroupsOfRows<Dot> groups;
+  for (size_t k = 0; k < k_end; k += kRows) {
+    LoadKGroups<Dot>(a, row, rows, k / Dot::kKPerGroup, kDeep<Dot>, groups);
+    const T* const lines = first(k);
+    const bool asks = ahead != 0 && k + kRows < k_end;
+    for (size_t c = 0; c < cols; c += kLineOf<T>) {
+      for (size_t i = 0; asks && i < kRows; ++i)
+        PrefetchToL2(lines + static_cast<int64_t>(i) * stride + ahead + c);
+      VectorsOfLines<Dot> b;
+      const auto load = [&]<size_t... g>(std::index_sequence<g...>) HWY_ATTR {
+        (b.template Load<g>(lines + c, stride), ...);
+      };
+      load(std::make_index_sequence<kDeep<Dot>>());
+      for (size_t r = 0; r < rows; ++r) {
+        typename Dot::Acc* const to = sums + r * sums_stride + c;
+        const auto add = [&]<size_t... g>(size_t v, std::index_sequence<g...>) HWY_ATTR {
+          AddProducts<Dot>(groups[r], to + v * n, b.of[g][v]...);
+        };
+        const auto add_all = [&]<size_t... v>(std::index_sequence<v...>) HWY_ATTR {
+          (add(v, std::make_index_sequence<kDeep<Dot>>()), ...);
+        };
+        add_all(std::make_index_sequence<kVectors>());
+      }
+    }
+  }
+  move(/*back=*/true);
+}
+
+/// Of AddStreamedRows the rows of B that are whole groups of lines. Gives their number.
+template <class Dot, class A, typename T>
+HWY_INLINE size_t AddStreamedLines(const A& a, size_t row, size_t rows, const T* b, size_t b_rows,
+                                   int64_t stride, bool far, size_t cols, typename Dot::Acc* sums,
+                                   size_t sums_stride) {
+  const size_t k_end = b_rows / kRowsOfLines<Dot> * kRowsOfLines<Dot>;
+  const size_t whole = cols / kLineOf<T> * kLineOf<T>;
+  const auto at = [&](size_t k) { return b + static_cast<int64_t>(k) * stride; };
+  AddLines<Dot>(a, row, rows, k_end, at, stride, far ? int64_t{kRowsOfLines<Dot>} * stride : 0,
+                whole, sums, sums_stride);
+  if (whole == cols) return k_end;
+  // What is left of a line of columns is in a copy, with zeros.
+  HWY_ALIGN T copy[kRowsOfLines<Dot> * kLineOf<T>] = {};
+  const auto copied = [&](size_t k) {
+    for (size_t i = 0; i < kRowsOfLines<Dot>; ++i)
+      memcpy(static_cast<void*>(copy + i * kLineOf<T>), at(k + i) + whole,
+             (cols - whole) * sizeof(T));
+    return copy;
+  };
+  AddLines<Dot>(a, row, rows, k_end, copied, kLineOf<T>, /*ahead=*/0, kLineOf<T>, sums + whole,
+                sums_stride);
+  return k_end;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace kiln::inline KILN_ABI
+HWY_AFTER_NAMESPACE();
+
+#endif  // HWY_AVX3_DL
+#endif

@@ -1,0 +1,96 @@
+// What a few rows of A add to their sums: the products of some of their k-groups with vectors of B.
+#if defined(KILN_FEW_ROWS_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
+#ifdef KILN_FEW_ROWS_SUMS_INL_H_
+#undef KILN_FEW_ROWS_SUMS_INL_H_
+#else
+#define KILN_FEW_ROWS_SUMS_INL_H_
+#endif
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <type_traits>
+
+#include "kiln/core/version.h"
+#include "kiln/dot/k_groups-inl.h"
+#include "kiln/dot/tile_operands-inl.h"
+
+KILN_BEFORE_NAMESPACE();
+namespace kiln::inline KILN_ABI {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr size_t kRowsAtATime = 32;  // of A
+
+/// Rows of A up to which they are few. More are multiplied with a packed B; with bytes sooner, as
+/// to make their k-groups takes as long as packing does.
+template <class D>
+constexpr int64_t kFewRows = sizeof(typename D::B) == 1 ? 8
+                             : kTilesOf8Rows            ? 64
+                                                        : 32;
+/// From a row of sums to the next: no power of two, so that rows use different cache sets.
+constexpr size_t SumsStride(size_t cols) { return cols + 16; }
+
+// Eight vectors of k-groups of B are multiplied at a time, out of eight rows of elements: 64 bytes
+// of each, or 32. (More rows, where they are a power of two apart, fit into no L1.)
+template <class Dot>
+constexpr size_t kDeep = 8 / Dot::kKPerGroup;  // k-groups
+template <class Dot>
+constexpr size_t kAcross = 8 / kDeep<Dot>;  // vectors of columns
+/// Of each row of A.
+template <class Dot>
+using KGroupsOfRows = typename Dot::KGroup[kRowsAtATime][kDeep<Dot>];
+
+/// `count` k-groups of rows of A, from k on.
+template <class Dot, class A>
+HWY_INLINE void LoadKGroups(const A& a, size_t row, size_t rows, size_t k, size_t count,
+                            KGroupsOfRows<Dot>& groups) {
+  for (size_t r = 0; r < rows; ++r) {
+    const ptrdiff_t to_k = a.ToK();
+    const auto* const from = a.At(row + r) + static_cast<ptrdiff_t>(k) * to_k;
+    if (count == kDeep<Dot> && to_k == 1) {
+      memcpy(groups[r], from, sizeof(groups[r]));
+    } else {
+      for (size_t i = 0; i < count; ++i) groups[r][i] = from[static_cast<ptrdiff_t>(i) * to_k];
+    }
+  }
+}
+
+/// *sums += the product of each k-group of a row of A with the vector of B that belongs to it.
+template <class Dot, class... VB>
+HWY_INLINE void AddProducts(const typename Dot::KGroup* groups, typename Dot::Acc* sums, VB... b) {
+  const hn::ScalableTag<typename Dot::Acc> d;
+  auto sum = hn::Load(d, sums);
+  (Dot::StepRow(*groups++, b, NoColumns(), NoColumns(), sum, sum, sum), ...);
+  hn::Store(sum, d, sums);
+}
+
+/// sums[r] += groups[r][i] B[i] for each k-group i in turn, as register tiles do: kDeep k-groups of
+/// kAcross vectors of columns, the k-groups of the first vector before those of the next.
+template <class Dot, class V>
+HWY_INLINE void AddVectors(const KGroupsOfRows<Dot>& groups, size_t rows, typename Dot::Acc* sums,
+                           size_t sums_stride, V b_0, V b_1, V b_2, V b_3, V b_4, V b_5, V b_6,
+                           V b_7) {
+  const size_t n = hn::Lanes(hn::ScalableTag<typename Dot::Acc>());
+  for (size_t r = 0; r < rows; ++r) {
+    const auto* const a = groups[r];
+    auto* const to = sums + r * sums_stride;
+    if constexpr (kDeep<Dot> == 8) {
+      AddProducts<Dot>(a, to, b_0, b_1, b_2, b_3, b_4, b_5, b_6, b_7);
+    } else if constexpr (kDeep<Dot> == 4) {
+      AddProducts<Dot>(a, to, b_0, b_1, b_2, b_3);
+      AddProducts<Dot>(a, to + n, b_4, b_5, b_6, b_7);
+    } else {
+      AddProducts<Dot>(a, to, b_0, b_1);
+      AddProducts<Dot>(a, to + n, b_2, b_3);
+      AddProducts<Dot>(a, to + 2 * n, b_4, b_5);
+      AddProducts<Dot>(a, to + 3 * n, b_6, b_7);
+    }
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace kiln::inline KILN_ABI
+HWY_AFTER_NAMESPACE();
+#endif
