@@ -87,10 +87,10 @@ void BlockCopies<R>::CopyNow(const Box<R>& box, char* to) {
 }
 
 template <int R>
-bool BlockCopies<R>::IsFar() const {
+int64_t BlockCopies<R>::ArrayBytes() const {
   int64_t elements = 1;
   for (int d = 0; d < R; ++d) elements *= blocks_.extent[d];
-  return Signed(BytesOf(Unsigned(elements), bits_)) > 8 * core_.cpu().l2_bytes;
+  return Signed(BytesOf(Unsigned(elements), bits_));
 }
 
 /// Blocks that come back do so on several cores. All cores have to agree. Copies that one core

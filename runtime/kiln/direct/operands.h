@@ -49,8 +49,7 @@ class BlockCopies : public PackedLater {
   bool IsInRange(const Index<R>& index) const {
     return core_.ok() && CheckRange(core_, operand_, blocks_, index);
   }
-  /// Whether the array is so much larger than the L2 that its elements come from memory, or may.
-  bool IsFar() const;
+  int64_t ArrayBytes() const;
 
   Core& core_;
   const Operand operand_;

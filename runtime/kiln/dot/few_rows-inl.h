@@ -164,10 +164,10 @@ HWY_INLINE typename Dot::Acc StartOfRow(const A& a, size_t row) {
   return sum * (std::is_signed_v<T> ? -128 : 128);
 }
 
-/// Whether a product of so many rows waits for a B of so many bytes. One or two rows take little
-/// more time than the prefetches, which are for nothing where the hardware's suffice: in the last
-/// cache (f32 of 1000 rows and columns: 10 to 13 % slower with them). Lines of 32 rows, as AMX has
-/// them, are more than it foresees.
+/// Whether a product of so many rows waits for a B that is a block of so many bytes. One or two
+/// rows take little more time than the prefetches, which are for nothing where the hardware's
+/// suffice: in the last cache (f32 of 1000 rows and columns: 10 to 13 % slower with them). Lines of
+/// 32 rows, as AMX has them, are more than it foresees.
 template <class Dot>
 HWY_INLINE bool IsFar(size_t rows, size_t b_bytes, size_t l2_bytes) {
   if (StreamsByAmx<Dot>(rows)) return b_bytes > (rows == 1 ? 32 : 1) * l2_bytes;
@@ -235,8 +235,8 @@ HWY_INLINE void MultiplyStreamed(D d, size_t begin, size_t end, const A& a, cons
                                  const Start& start, const Finish& finish) {
   using Acc = typename Dot::Acc;
   const auto* const elements = static_cast<const typename Dot::B*>(b.streamed);
-  const bool far =
-      IsFar<Dot>(RowsOfAPart(end - begin), b.rows * b.stride * sizeof(*elements), b.l2_bytes);
+  const size_t bytes = HWY_MAX(b.array_bytes, b.rows * b.stride * sizeof(*elements));
+  const bool far = IsFar<Dot>(RowsOfAPart(end - begin), bytes, b.l2_bytes);
   const auto add = [&](size_t row, size_t rows, size_t strip, size_t cols, Acc* sums,
                        size_t sums_stride) HWY_ATTR {
     AddStreamedRows<Dot>(a, row, rows, elements + strip, b.rows, static_cast<int64_t>(b.stride),

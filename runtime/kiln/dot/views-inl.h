@@ -90,6 +90,7 @@ struct ViewOfB {
   const void* streamed = nullptr;  // row 0, if B is streamed by rows
   size_t rows = 0;                 // of elements
   size_t l2_bytes = kTypicalCpu.l2_bytes;
+  size_t array_bytes = 0;  // of what this is a block of, if that is known
   PackedLater* later = nullptr;
 
   static ViewOfB OfPanels(const KGroup* groups, size_t depth, size_t cols) {
