@@ -188,6 +188,7 @@ struct Along {
   LoopId loop, into;  // over those of `from`, and of `to`; none: there is one
   Place from, to;
   std::optional<Place> room;  // where elements are put in order
+  bool streamed = false;      // past the caches
 };
 
 struct If {

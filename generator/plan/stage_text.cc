@@ -181,7 +181,8 @@ void StageText::One(const Stage& of, int indent) {
         line(PlaceText(s.to) + (s.into == s.loop ? "" : walked(s.into)) + " = " +
              std::string(Name(s.op)) + (s.descending ? ", descending," : "") + " of " +
              PlaceText(s.from) + walked(s.loop) +
-             (s.room ? ", by way of " + BufferName(s.room->buffer) : ""));
+             (s.room ? ", by way of " + BufferName(s.room->buffer) : "") +
+             (s.streamed ? ", past the caches" : ""));
       },
       [&](const If& s) {
         line("when " + Text(*s.condition) + ":");

@@ -86,6 +86,20 @@ size_t StreamedOutputs(const std::string& outputs, const std::string& body) {
   return most;
 }
 
+/// Whether a scan of the body writes past the caches.
+bool StreamsScan(const std::string& outputs, const std::string& body) {
+  const Planned planned =
+      PlanOf("kernel: k\ninputs: {x: \"f32[99, 999]\"}\noutputs:\n" + outputs + "body: |\n" + body);
+  bool streams = false;
+  for (const BodyPlan& each : planned.plan->bodies) {
+    ForEachStage(each.stages, [&](const Stage& stage) {
+      const auto* along = As<stage::Along>(stage);
+      streams = streams || (along && along->streamed);
+    });
+  }
+  return streams;
+}
+
 TEST_CASE("outputs of one type that a loop writes together go past the caches, and no others") {
   const std::string two = "  a: f32[99, 999]\n  b: f32[99, 999]\n";
   const std::string other = "  a: f32[99, 999]\n  b: bf16[99, 999]\n";
@@ -98,6 +112,18 @@ TEST_CASE("outputs of one type that a loop writes together go past the caches, a
     body += std::string("  ") + name + " = y\n";
   }
   CHECK(StreamedOutputs(five, body) == 0);
+}
+
+TEST_CASE("running sums go past the caches if they are neighbours that nobody reads") {
+  const std::string one = "  a: f32[99, 999]\n", two = one + "  b: f32[99, 999]\n";
+  CHECK(StreamsScan(one, "  a = cumsum(x, axis=1)\n"));
+  CHECK_FALSE(StreamsScan(one, "  a = cumsum(x, axis=0)\n"));
+  CHECK_FALSE(StreamsScan(two, "  a = cumsum(x, axis=1)\n  b = a + x\n"));
+  CHECK_FALSE(StreamsScan(one, "  a = sort(x, axis=1)\n"));
+}
+
+TEST_CASE("what a transpose writes goes past the caches") {
+  CHECK(StreamedOutputs("  a: f32[999, 99]\n", "  a = x.T\n") == 1);
 }
 
 }  // namespace

@@ -17,13 +17,22 @@ bool IsRead(const Plan& plan, BufferId buffer) {
   return read;
 }
 
-/// Whether a store is one of whole vectors along `loop`, to an output that nobody reads.
-bool MayStream(const Plan& plan, const stage::Store& store, LoopId loop) {
-  if (store.mask || store.place.at.empty()) return false;
-  const Coordinate& last = store.place.at.back();
+/// Whether a place is one of neighbours along `loop`, in an output that nobody reads.
+bool MayStream(const Plan& plan, const Place& place, LoopId loop) {
+  if (place.at.empty()) return false;
+  const Coordinate& last = place.at.back();
   if (last.loop != loop || last.stride != 1) return false;
-  const Ref* ref = plan.RefOf(store.place.buffer);
-  return ref && ref->role == Role::kOutput && !IsRead(plan, store.place.buffer);
+  const Ref* ref = plan.RefOf(place.buffer);
+  return ref && ref->role == Role::kOutput && !IsRead(plan, place.buffer);
+}
+
+/// The same of a store of whole vectors.
+bool MayStream(const Plan& plan, const stage::Store& store, LoopId loop) {
+  return !store.mask && MayStream(plan, store.place, loop);
+}
+
+bool IsScan(Op op) {
+  return op == Op::kCumsum || op == Op::kCumprod || op == Op::kCummax || op == Op::kCummin;
 }
 
 /// The output that a dot does nothing but write. Sums that it leaves in its accumulators are stored
@@ -99,6 +108,8 @@ void FindSums(Plan& plan) {
 void FindStreams(Plan& plan) {
   for (BodyPlan& body : plan.bodies) {
     ChangeStages(body.stages, [&](Stage& stage) {
+      if (auto* along = As<stage::Along>(stage); along && IsScan(along->op) && along->into)
+        along->streamed = MayStream(plan, along->to, along->into);
       auto* lanes = As<stage::Lanes>(stage);
       if (!lanes) return;
       // Rows that are taken together are aligned alike if they are those of one store.

@@ -360,16 +360,17 @@ void BodyView::LoopOfTurns(const stage::While& loop, int line, Fields* fields) {
 
 /// A call: the elements, how many, and where what is made of them goes.
 void BodyView::AlongLines(const stage::Along& along, std::vector<std::string>* lines) {
-  const auto line = [&](const Place& place, LoopId loop) {
+  const auto line = [&](const Place& place, LoopId loop, bool streamed = false) {
     const std::string stride = loop ? Stride(place, loop) : "1";
-    return "Line{" + Pointer(CornerOf(place, loop, loop)) + ", " + stride + "}";
+    return "Line{" + Pointer(CornerOf(place, loop, loop)) + ", " + stride +
+           (streamed ? ", " + names_[place.buffer] + ".stream" : "") + "}";
   };
   std::string counts = Count(plan_[along.loop].space);
   if (along.op == Op::kTopPositions)
     counts += ", " + (along.into ? Count(plan_[along.into].space) : "1");
   lines->push_back(std::string(LineFunction(along.op)) + (along.descending ? "<kDescending>" : "") +
                    "(" + line(along.from, along.loop) + ", " + counts + ",");
-  lines->push_back("    " + line(along.to, along.into) +
+  lines->push_back("    " + line(along.to, along.into, along.streamed) +
                    (along.room ? ", " + Pointer(*along.room) : "") + ");");
 }
 

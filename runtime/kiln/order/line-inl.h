@@ -25,14 +25,17 @@
 #define KILN_LINE_ONCE_
 namespace kiln::inline KILN_ABI {
 
-/// Elements `stride` apart.
+/// Elements `stride` apart; `stream`: neighbours are written past the caches.
 template <typename T>
 struct Line {
   T* first;
   int64_t stride;
+  bool stream = false;
 };
 template <typename T>
 Line(T*, int64_t) -> Line<T>;
+template <typename T>
+Line(T*, int64_t, bool) -> Line<T>;
 
 enum class Sorted { kAscending, kDescending };
 inline constexpr Sorted kAscending = Sorted::kAscending, kDescending = Sorted::kDescending;

@@ -6,6 +6,7 @@
 #include "hwy/foreach_target.h"
 #include "kiln/order/values-inl.h"
 #include "kiln/simd/reduce-inl.h"
+#include "kiln/simd/stream-inl.h"
 
 KILN_BEFORE_NAMESPACE();
 namespace kiln::inline KILN_ABI {
@@ -41,11 +42,12 @@ HWY_INLINE V BroadcastLast(D d, V v) {
 /// Within each vector first, then from vector to vector: only that waits for the one before, which
 /// is `before` for the first. Gives the last.
 template <typename R, class Op>
-HWY_NOINLINE R ScanValues(const R* from, size_t count, R* to, R identity, R before, Op op) {
+HWY_NOINLINE R ScanValues(const R* from, size_t count, R* to, bool stream, R identity, R before,
+                          Op op) {
   const TagFor<R, LoopTag<R>> d;
   const auto none = hn::Set(d, identity);
   auto last = hn::Set(d, before);
-  ForLanes(LoopTag<R>(), count, [&](auto at, size_t i) KILN_INLINE_ATTR {
+  StreamLanes(LoopTag<R>(), count, stream, to, [&](auto at, size_t i) KILN_INLINE_ATTR {
     const auto own = ScanVector<1>(d, op, none, at.Load(from + i));
     at.Store(op(own, last), to + i);
     last = op(BroadcastLast(d, own), last);
@@ -58,7 +60,7 @@ HWY_INLINE void ScanLine(Line<const T> from, size_t count, Line<T> to, Rep<T> id
   using R = Rep<T>;
   if constexpr (std::is_same_v<T, R>) {
     if (AreValues(from) && AreValues(to)) {
-      ScanValues<R>(from.first, count, to.first, identity, identity, op);
+      ScanValues<R>(from.first, count, to.first, to.stream, identity, identity, op);
       return;
     }
   }
@@ -69,7 +71,7 @@ HWY_INLINE void ScanLine(Line<const T> from, size_t count, Line<T> to, Rep<T> id
   for (size_t i = 0; i < count; i += kBlock) {
     const size_t n = HWY_MIN(count - i, kBlock);
     ReadLine<T>({from.first + Signed(i) * from.stride, from.stride}, n, room);
-    before = ScanValues<R>(room, n, room, identity, before, op);
+    before = ScanValues<R>(room, n, room, /*stream=*/false, identity, before, op);
     WriteLine<T>(room, n, {to.first + Signed(i) * to.stride, to.stride});
   }
 }
