@@ -159,8 +159,9 @@ constexpr std::array<uint8_t, 128> BytesOfE4m3(int byte) {
   return bytes;
 }
 
-/// A line of elements as floats.
-HWY_INLINE void WidenLine(const f8e4m3fn* from, float* HWY_RESTRICT to) {
+/// A line of elements as floats, a vector after the other.
+template <class V>
+HWY_INLINE void WidenLine(const f8e4m3fn* from, V& v_0, V& v_1, V& v_2, V& v_3) {
   alignas(64) static constexpr std::array<uint8_t, 128> kLow = BytesOfE4m3(0),
                                                         kHigh = BytesOfE4m3(1);
   // Where each goes, so that they are in order once pairs of bf16 have been taken apart.
@@ -184,12 +185,13 @@ HWY_INLINE void WidenLine(const f8e4m3fn* from, float* HWY_RESTRICT to) {
   const __m512i high =
       _mm512_ternarylogic_epi32(look_up(kHigh), bits, _mm512_set1_epi8(-128), kOrWhereBoth);
   const auto upper = hn::Set(d32, static_cast<int32_t>(0xffff0000u));
-  for (const __m512i both : {_mm512_unpacklo_epi8(low, high), _mm512_unpackhi_epi8(low, high)}) {
+  const auto split = [&](__m512i both, V& even, V& odd) HWY_ATTR {
     const hn::Vec<decltype(d32)> pairs{both};
-    hn::Store(hn::BitCast(d, hn::ShiftLeft<16>(pairs)), d, to);
-    hn::Store(hn::BitCast(d, hn::And(pairs, upper)), d, to + 16);
-    to += 32;
-  }
+    even = hn::BitCast(d, hn::ShiftLeft<16>(pairs));
+    odd = hn::BitCast(d, hn::And(pairs, upper));
+  };
+  split(_mm512_unpacklo_epi8(low, high), v_0, v_1);
+  split(_mm512_unpackhi_epi8(low, high), v_2, v_3);
 }
 
 /// Adds eight rows of B from r on, of whole lines.
@@ -200,12 +202,31 @@ HWY_INLINE void AddRowsOfLines(const FloatsOfRows& groups, size_t rows,
   const hn::ScalableTag<float> d;
   const W* from = stored.At(r, first);
   const auto stride = static_cast<ptrdiff_t>(stored.stride[0]);
+  const auto widen = [&](size_t i, auto&... v) HWY_ATTR {
+    const W* const row = from + static_cast<ptrdiff_t>(i) * stride;
+    PrefetchToL2(row + 2 * ptrdiff_t{kStoredRows} * stride);
+    WidenLine(row, v...);
+  };
+  const size_t n = hn::Lanes(d);
+  hn::Vec<decltype(d)> v_0, v_1, v_2, v_3;
+  for (; rows == 1 && cols != 0; cols -= kLineBytes, sums += kLineBytes, from += kLineBytes) {
+    auto sum_0 = hn::Load(d, sums), sum_1 = hn::Load(d, sums + n);
+    auto sum_2 = hn::Load(d, sums + 2 * n), sum_3 = hn::Load(d, sums + 3 * n);
+    for (size_t i = 0; i < kStoredRows; ++i) {
+      widen(i, v_0, v_1, v_2, v_3);
+      const auto group = hn::Set(d, groups[0][i]);
+      sum_0 = hn::MulAdd(group, v_0, sum_0), sum_1 = hn::MulAdd(group, v_1, sum_1);
+      sum_2 = hn::MulAdd(group, v_2, sum_2), sum_3 = hn::MulAdd(group, v_3, sum_3);
+    }
+    hn::Store(sum_0, d, sums), hn::Store(sum_1, d, sums + n);
+    hn::Store(sum_2, d, sums + 2 * n), hn::Store(sum_3, d, sums + 3 * n);
+  }
   HWY_ALIGN float line[kStoredRows][kLineBytes];
   for (size_t c = 0; c < cols; c += kLineBytes, from += kLineBytes) {
     for (size_t i = 0; i < kStoredRows; ++i) {
-      const W* const row = from + static_cast<ptrdiff_t>(i) * stride;
-      PrefetchToL2(row + 2 * ptrdiff_t{kStoredRows} * stride);
-      WidenLine(row, line[i]);
+      widen(i, v_0, v_1, v_2, v_3);
+      hn::Store(v_0, d, line[i]), hn::Store(v_1, d, line[i] + n);
+      hn::Store(v_2, d, line[i] + 2 * n), hn::Store(v_3, d, line[i] + 3 * n);
     }
     for (size_t v = 0; v < kLineBytes; v += hn::Lanes(d)) {
       const auto row = [&](size_t i) HWY_ATTR { return hn::Load(d, line[i] + v); };
