@@ -49,28 +49,23 @@ struct Step {
     // rope.yaml:29  y[:, half:] = T(x[:, half:] * cosine + turn * x[:, :half] * sine)
     if (!InRange(core, 29, "x", 0, call.half, 2 * call.half)) return;
     for (size_t m_i = 0; m_i < m_size; ++m_i) {
-      // rope.yaml:28  y[:, :half] = T(x[:, :half] * cosine - turn * x[:, half:] * sine)
-      StreamLanes(kFloats, half_size, y.stream, y.At(m_i, 0), [&](auto at, size_t half_i) HWY_ATTR {
+      StreamLanes(kFloats, half_size,
+                  y.stream && AreAlignedAlike(y.At(m_i, 0), y.At(m_i, call.half)), y.At(m_i, 0),
+          [&](auto at, size_t half_i) HWY_ATTR {
         at.PrefetchStream(x.At(m_i, 0), x.At(m_i + 1, 0), half_i, half_size);
         at.PrefetchStream(cosine.At(m_i, 0), cosine.At(m_i + 1, 0), half_i, half_size);
         at.PrefetchStream(x.At(m_i, call.half), x.At(m_i + 1, call.half), half_i, half_size);
         at.PrefetchStream(sine.At(m_i, 0), sine.At(m_i + 1, 0), half_i, half_size);
+        // rope.yaml:28  y[:, :half] = T(x[:, :half] * cosine - turn * x[:, half:] * sine)
         const auto x_0 = at.Load(x.At(m_i, half_i));
         const auto cosine_0 = at.Load(cosine.At(m_i, half_i));
         const auto x_1 = at.Load(x.At(m_i, half_i + call.half));
         const auto sine_0 = at.Load(sine.At(m_i, half_i));
         at.Store(hn::Sub(hn::Mul(x_0, cosine_0), hn::Mul(hn::Mul(at.Splat(1.0f), x_1), sine_0)),
                  y.At(m_i, half_i + 0));
-      });
 
-      // rope.yaml:29  y[:, half:] = T(x[:, half:] * cosine + turn * x[:, :half] * sine)
-      StreamLanes(kFloats, half_size, y.stream, y.At(m_i, call.half),
-                  [&](auto at, size_t half_i) HWY_ATTR {
-        const auto x_2 = at.Load(x.At(m_i, half_i + call.half));
-        const auto cosine_1 = at.Load(cosine.At(m_i, half_i));
-        const auto x_3 = at.Load(x.At(m_i, half_i));
-        const auto sine_1 = at.Load(sine.At(m_i, half_i));
-        at.Store(hn::Add(hn::Mul(x_2, cosine_1), hn::Mul(hn::Mul(at.Splat(1.0f), x_3), sine_1)),
+        // rope.yaml:29  y[:, half:] = T(x[:, half:] * cosine + turn * x[:, :half] * sine)
+        at.Store(hn::Add(hn::Mul(x_1, cosine_0), hn::Mul(hn::Mul(at.Splat(1.0f), x_0), sine_0)),
                  y.At(m_i, half_i + call.half));
       });
     }

@@ -122,6 +122,26 @@ TEST_CASE("running sums go past the caches if they are neighbours that nobody re
   CHECK_FALSE(StreamsScan(one, "  a = sort(x, axis=1)\n"));
 }
 
+/// How many loops over lanes the body has, which moves parts of rows of x to parts of rows of a.
+size_t LoopsOverLanes(const std::string& body) {
+  const Planned planned = PlanOf(
+      "kernel: k\ndims: [h]\ninputs: {w: \"f32[h]\", x: \"f32[9, 3*h]\"}\noutputs: {a: \"f32[9, "
+      "3*h]\"}\n"
+      "body: |\n" +
+      body);
+  size_t count = 0;
+  for (const BodyPlan& each : planned.plan->bodies)
+    ForEachStage(each.stages, [&](const Stage& s) { count += Is<stage::Lanes>(s); });
+  return count;
+}
+
+TEST_CASE("stores to parts of a row are one loop if no part overlaps the other in any call") {
+  CHECK(LoopsOverLanes("  a[:, :h] = x[:, h:2*h]\n  a[:, h:2*h] = x[:, :h]\n") == 1);
+  CHECK(LoopsOverLanes("  a[:, 2*h:] = x[:, :h]\n  a[:, h:2*h] = x[:, h:2*h]\n") == 1);
+  CHECK(LoopsOverLanes("  a[:, :h] = x[:, :h]\n  a[:, h-1:2*h-1] = x[:, h:2*h]\n") == 2);
+  CHECK(LoopsOverLanes("  a[:, :8] = x[:, :8]\n  a[:, h:h+8] = x[:, h:h+8]\n") == 2);
+}
+
 TEST_CASE("what a transpose writes goes past the caches") {
   CHECK(StreamedOutputs("  a: f32[999, 99]\n", "  a = x.T\n") == 1);
 }

@@ -40,11 +40,46 @@ std::optional<int64_t> ConstantOffset(const Coordinate& c) {
   return offset ? std::optional(offset->int_value) : std::nullopt;
 }
 
+/// An offset as a size; nullopt: it is more than sums and products of extents.
+std::optional<Size> SizeOfOffset(const Plan& plan, const ElementPtr& offset) {
+  if (!offset) return Size(0);
+  if (const auto* constant = As<element::Constant>(offset)) return Size(constant->int_value);
+  if (const auto* extent = As<element::Extent>(offset)) {
+    Node dim;
+    dim.op = Op::kDim;
+    dim.dtype = DType::kIndex;
+    dim.index = extent->dim.number();
+    return SizeOf(std::make_shared<const Node>(dim), *plan.kernel);
+  }
+  const auto* operation = As<element::Operation>(offset);
+  if (!operation || operation->args.size() != 2) return std::nullopt;
+  const std::optional<Size> x = SizeOfOffset(plan, operation->args[0]);
+  const std::optional<Size> y = SizeOfOffset(plan, operation->args[1]);
+  if (!x || !y) return std::nullopt;
+  if (operation->op == Op::kAdd) return *x + *y;
+  if (operation->op == Op::kSub) return *x - *y;
+  if (operation->op == Op::kMul) return *x * *y;
+  return std::nullopt;
+}
+
+/// Whether what `low` walks over in a dimension ends before `high` begins, in any call.
+bool EndsBefore(const Plan& plan, const Coordinate& low, const Coordinate& high) {
+  if (low.around || high.around || low.stride < 0 || high.stride < 0) return false;
+  const std::optional<Size> begin = SizeOfOffset(plan, low.offset);
+  const std::optional<Size> next = SizeOfOffset(plan, high.offset);
+  if (!begin || !next) return false;
+  const Size count = low.loop ? plan.SpaceOf(low.loop).extent : Size(1);
+  const std::optional<int64_t> between =
+      (*next - (*begin + Size(low.stride) * (count - Size(1)))).Constant();
+  return between && *between > 0;
+}
+
 }  // namespace
 
-bool AreApart(const Place& a, const Place& b) {
+bool AreApart(const Plan& plan, const Place& a, const Place& b) {
   if (a.buffer != b.buffer) return false;
   for (size_t d = 0; d < a.at.size(); ++d) {
+    if (EndsBefore(plan, a.at[d], b.at[d]) || EndsBefore(plan, b.at[d], a.at[d])) return true;
     const std::optional<int64_t> x = ConstantOffset(a.at[d]), y = ConstantOffset(b.at[d]);
     if (!x || !y) continue;
     const int64_t step =
@@ -62,7 +97,7 @@ Conflicts ConflictsOf(const Plan& plan, const Stages& first, const Stages& secon
     for (const Touched& y : b) {
       if (!x.writes && !y.writes) continue;
       if (RootOf(plan, x.place.buffer) != RootOf(plan, y.place.buffer)) continue;
-      if (AreApart(x.place, y.place)) continue;
+      if (AreApart(plan, x.place, y.place)) continue;
       found.any = true;
       for (const LoopId loop : loops) found.legal = found.legal && ApartBy(loop, x.place, y.place);
     }

@@ -6,9 +6,9 @@
 
 namespace kiln {
 
-/// Whether two places have no element in common in whatever iterations: in some dimension constants
-/// name different ones, or those of one are between the strides of the other.
-bool AreApart(const Place& a, const Place& b);
+/// Whether two places have no element in common in whatever iterations: in some dimension one ends
+/// before the other begins, or the elements of one are between the strides of the other.
+bool AreApart(const Plan& plan, const Place& a, const Place& b);
 
 /// What two lists of statements have to do with each other in memory.
 struct Conflicts {

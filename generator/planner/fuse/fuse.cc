@@ -105,7 +105,7 @@ void ForwardStores(Plan& plan, Stages& body, bool temps_only) {
     for (bool stored = false; end < body.size() && !stored; ++end) {
       bool reads = false;
       ForEachPlace(body[end], [&](const Place& p, bool writes) {
-        stored = stored || (writes && !AreApart(p, place) &&
+        stored = stored || (writes && !AreApart(plan, p, place) &&
                             RootOf(plan, p.buffer) == RootOf(plan, place.buffer));
         reads = reads || (!writes && SamePlace(p, place));
       });
