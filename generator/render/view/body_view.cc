@@ -160,6 +160,9 @@ void BodyView::LaneLoop(const stage::Lanes& lanes, Fields* fields) {
   streamed_ = lanes.streamed;
   if (!streamed_.empty()) call = StreamLanes(lanes, each, tag);
   fields->Set("lanes_call", call);
+  // As a function of its own, what is done with some rows at a time would have the step in memory,
+  // and load its fields again after each store.
+  fields->Set("lanes_attribute", each ? "KILN_INLINE_ATTR" : "HWY_ATTR");
   loaded_.clear();
   fields->SetList("body", List(lanes.body));
   lanes_ = {};
