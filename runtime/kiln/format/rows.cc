@@ -104,7 +104,18 @@ struct Padding {
   const void* value;
   size_t bits;
   char* block;
+  int deepest = -1;  // the last dimension that has such elements, set by Find
 
+  int64_t Extent(int v) const {
+    const int64_t size = box.size[layout.dims[v]];
+    return v + 1 == layout.rank ? RowStride(size, bits) : size;
+  }
+  void Find() {
+    for (int v = 0; v < layout.rank; ++v) {
+      const int d = layout.dims[v];
+      if (box.low[d] != 0 || box.high[d] != Extent(v)) deepest = v;
+    }
+  }
   void Fill(int64_t at, int64_t count) const {
     if (bits < 8)
       FillPlaces(PlaceOfByte(block) + static_cast<uintptr_t>(at), 1, count,
@@ -114,13 +125,12 @@ struct Padding {
   }
   /// In the part of the block from `at` on, by the dimensions of the view from v on.
   void Fill(int v, int64_t at) const {
+    if (v > deepest) return;
     const int d = layout.dims[v];
-    const bool last = v + 1 == layout.rank;
     const int64_t each = layout.stride[v];
-    const int64_t extent = last ? RowStride(box.size[d], bits) : box.size[d];
     Fill(at, box.low[d] * each);
-    Fill(at + box.high[d] * each, (extent - box.high[d]) * each);
-    if (last) return;
+    Fill(at + box.high[d] * each, (Extent(v) - box.high[d]) * each);
+    if (v == deepest) return;
     for (int64_t i = box.low[d]; i < box.high[d]; ++i) Fill(v + 1, at + i * each);
   }
 };
@@ -174,7 +184,9 @@ void PadRows(const AnyBox& box, const void* value, size_t bits, void* to) {
     if (box.high[d] <= box.low[d]) return FillRows(box, value, bits, to);
   }
   const Layout layout(box, bits);
-  if (layout.rank > 0) Padding{box, layout, value, bits, static_cast<char*>(to)}.Fill(0, 0);
+  Padding padding{box, layout, value, bits, static_cast<char*>(to)};
+  padding.Find();
+  padding.Fill(0, 0);
 }
 
 const void* FindPoisonInRows(const AnyBox& box, const void* data, const ElementType& element,
