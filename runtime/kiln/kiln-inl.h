@@ -30,6 +30,7 @@
 #include "kiln/simd/index-inl.h"
 #include "kiln/simd/lanes-inl.h"
 #include "kiln/simd/reduce-inl.h"
+#include "kiln/simd/rows-inl.h"
 #include "kiln/simd/stream-inl.h"
 #include "kiln/simd/target-inl.h"
 #include "kiln/simd/values-inl.h"

@@ -12,6 +12,7 @@
 
 #include "kiln/core/version.h"
 #include "kiln/simd/lanes-inl.h"
+#include "kiln/simd/rows-inl.h"
 #include "kiln/simd/stream-inl.h"
 #include "kiln/simd/transpose-inl.h"
 

@@ -379,37 +379,6 @@ HWY_INLINE void ForLanes(D d, size_t count, Fn&& fn) {
   if (whole < count) fn(Part<D>(count - whole), whole);
 }
 
-/// Calls fn(rows, first) for all rows, `rows()` of them at a time, a constant; one by one at the
-/// end.
-template <class Fn>
-HWY_INLINE void ForRows(size_t count, const Fn& fn) {
-  constexpr size_t kTogether = 4;
-  size_t row = 0;
-  for (; row + kTogether <= count; row += kTogether)
-    fn(std::integral_constant<size_t, kTogether>(), row);
-  for (; row < count; ++row) fn(std::integral_constant<size_t, 1>(), row);
-}
-
-/// A number of rows that is not a constant.
-struct SomeRows {
-  size_t count;
-  size_t operator()() const { return count; }
-};
-
-/// The same with as many rows at a time as there are lanes, and with all that are left at the end.
-template <class D, class Fn>
-HWY_INLINE void ForRows(D d, size_t count, const Fn& fn) {
-  const size_t lanes = hn::Lanes(d);
-  size_t row = 0;
-  for (; row + lanes <= count; row += lanes) {
-    if constexpr (HWY_HAVE_SCALABLE)
-      fn(SomeRows{lanes}, row);
-    else
-      fn(std::integral_constant<size_t, hn::MaxLanes(D())>(), row);
-  }
-  if (row < count) fn(SomeRows{count - row}, row);
-}
-
 }  // namespace HWY_NAMESPACE
 }  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();

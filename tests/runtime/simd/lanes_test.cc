@@ -9,6 +9,7 @@
 #include "hwy/foreach_target.h"
 #include "kiln/simd/across-inl.h"
 #include "kiln/simd/lanes-inl.h"
+#include "kiln/simd/rows-inl.h"
 #include "kiln/simd/stream-inl.h"
 
 #ifndef KILN_LANES_TEST_ONCE

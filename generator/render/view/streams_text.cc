@@ -1,0 +1,93 @@
+#include <algorithm>
+
+#include "generator/plan/walk.h"
+#include "generator/render/view/body_view.h"
+
+namespace kiln::render {
+
+bool BodyView::IsStreamed(BufferId buffer) const {
+  return std::find(streamed_.begin(), streamed_.end(), buffer) != streamed_.end();
+}
+
+/// The beginning of a call that stores past the caches where all outputs are large and aligned
+/// alike.
+std::string BodyView::StreamLanes(const stage::Lanes& lanes, const stage::EachRow* each,
+                                  const std::string& tag) {
+  std::vector<std::string> begins;  // where the lanes do
+  std::string streams;
+  for (const Stage& s : each ? each->body : lanes.body) {
+    const auto* store = As<stage::Store>(s);
+    if (!store || !IsStreamed(store->place.buffer)) continue;
+    // Of rows taken together those of the first, which all are aligned as.
+    Place first = store->place;
+    for (Coordinate& c : first.at) {
+      if (c.loop == lanes.loop || (each && c.loop == each->loop)) c.loop = {};
+    }
+    begins.push_back(Pointer(first));
+  }
+  for (const BufferId buffer : lanes.streamed) {
+    const std::string& name = names_[buffer];
+    streams += (streams.empty() ? "" : " && ") +
+               (each ? "StreamsPieces(hn::Lanes(" + tag + "), " + name + ")" : name + ".stream");
+  }
+  if (begins.size() > 1) {
+    streams += " && AreAlignedAlike(";
+    for (const std::string& begin : begins) streams += (&begin == &begins[0] ? "" : ", ") + begin;
+    streams += ")";
+  }
+  return "StreamLanes(" + tag + ", " + Count(plan_[lanes.loop].space) + ", " + streams + ", " +
+         begins.front() + ", ";
+}
+
+/// The store to the output that statements do nothing but write.
+const stage::Store* BodyView::StreamedStore(const Stages& stages, BufferId streamed) {
+  for (const Stage& s : stages) {
+    const auto* store = As<stage::Store>(s);
+    if (streamed && store && store->place.buffer == streamed) return store;
+  }
+  return nullptr;
+}
+
+/// What is requested in a pass over `lanes`, or as the tiles of a dot begin, long before it is
+/// read.
+std::vector<std::string> BodyView::PrefetchLines(const std::vector<Prefetch>& prefetches,
+                                                 LoopId lanes, const stage::Store* streamed) {
+  std::vector<std::string> lines;
+  for (const Prefetch& prefetch : prefetches) {
+    Place place = prefetch.place, next = place;
+    if (prefetch.kind == Prefetch::Kind::kElement) {
+      const bool streams = streamed && SamePlace(place, streamed->place);
+      lines.push_back((streams ? "at.Prefetch(" : "hwy::Prefetch(") + Pointer(place) + ");");
+      continue;
+    }
+    if (prefetch.kind == Prefetch::Kind::kStream && !prefetch.row) {
+      lines.push_back("at.PrefetchStream(" + Pointer(place) + ");");
+      continue;
+    }
+    if (prefetch.kind == Prefetch::Kind::kAcross) {
+      lines.push_back("if (" + names_[place.buffer] + ".stream) PrefetchAcross(at, " +
+                      Pointer(place) + ", " + Stride(place, lanes) + ", " + LoopName(lanes) + ", " +
+                      Count(plan_[lanes].space) + ");");
+      continue;
+    }
+    for (Coordinate& c : next.at) {
+      if (c.loop == prefetch.row) c.offset = IndexConstant(1);
+    }
+    if (prefetch.kind == Prefetch::Kind::kRowsAhead) {
+      lines.push_back("PrefetchRowsAhead(" + Pointer(place) + ", " + Pointer(next) + ");");
+      continue;
+    }
+    place.at.back().loop = next.at.back().loop = {};
+    const std::string share = std::to_string(prefetch.from) + ", " + std::to_string(prefetch.to) +
+                              ", " + std::to_string(prefetch.parts);
+    const std::string function = prefetch.kind == Prefetch::Kind::kStream
+                                     ? "at.PrefetchStream("
+                                     : "PrefetchNextRow<" + share + ">(";
+    const std::string where = prefetch.far ? "if (" + names_[place.buffer] + ".stream) " : "";
+    lines.push_back(where + function + Pointer(place) + ", " + Pointer(next) + ", " +
+                    LoopName(lanes) + ", " + Count(plan_[lanes].space) + ");");
+  }
+  return lines;
+}
+
+}  // namespace kiln::render
