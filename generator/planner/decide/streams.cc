@@ -31,10 +31,6 @@ bool MayStream(const Plan& plan, const stage::Store& store, LoopId loop) {
   return !store.mask && MayStream(plan, store.place, loop);
 }
 
-bool IsScan(Op op) {
-  return op == Op::kCumsum || op == Op::kCumprod || op == Op::kCummax || op == Op::kCummin;
-}
-
 /// The output that a dot does nothing but write. Sums that it leaves in its accumulators are stored
 /// by nobody.
 BufferId StreamedBy(const Plan& plan, const stage::Dot& dot) {
@@ -108,7 +104,7 @@ void FindSums(Plan& plan) {
 void FindStreams(Plan& plan) {
   for (BodyPlan& body : plan.bodies) {
     ChangeStages(body.stages, [&](Stage& stage) {
-      if (auto* along = As<stage::Along>(stage); along && IsScan(along->op) && along->into)
+      if (auto* along = As<stage::Along>(stage); along && ClassOf(along->op) == OpClass::kScan)
         along->streamed = MayStream(plan, along->to, along->into);
       auto* lanes = As<stage::Lanes>(stage);
       if (!lanes) return;

@@ -79,6 +79,7 @@ bool EndsBefore(const Plan& plan, const Coordinate& low, const Coordinate& high)
 bool AreApart(const Plan& plan, const Place& a, const Place& b) {
   if (a.buffer != b.buffer) return false;
   for (size_t d = 0; d < a.at.size(); ++d) {
+    if (!a.at[d].offset && !b.at[d].offset) continue;  // both begin with 0
     if (EndsBefore(plan, a.at[d], b.at[d]) || EndsBefore(plan, b.at[d], a.at[d])) return true;
     const std::optional<int64_t> x = ConstantOffset(a.at[d]), y = ConstantOffset(b.at[d]);
     if (!x || !y) continue;

@@ -38,7 +38,8 @@ struct Direct {
           tensor_(tensor),
           pad_(pad),
           rows_(rows == kLiveRows ? 1 : rows),
-          is_far_(this->ArrayBytes() > 8 * core.cpu().l2_bytes) {
+          array_bytes_(this->ArrayBytes()),
+          is_far_(array_bytes_ > 8 * core.cpu().l2_bytes) {
       const Box<R> ragged = internal::MostRagged(this->blocks_);
       always_in_place_ = Format::IsInPlace(tensor_, ragged);
       if constexpr (requires { Format::IsInPlaceFor(core.cpu(), rows, tensor_, ragged); }) {
@@ -96,8 +97,7 @@ struct Direct {
     void Plan(View* view) {
       if constexpr (requires { view->l2_bytes; })
         view->l2_bytes = static_cast<size_t>(this->core_.cpu().l2_bytes);
-      if constexpr (requires { view->array_bytes; })
-        view->array_bytes = Unsigned(this->ArrayBytes());
+      if constexpr (requires { view->array_bytes; }) view->array_bytes = Unsigned(array_bytes_);
       if constexpr (requires { view->later; }) view->later = packs_later_ ? this : nullptr;
     }
     const void* Panels() override { return this->Bring(index_, this->blocks_.BoxAt(index_)); }
@@ -107,6 +107,7 @@ struct Direct {
     const Tensor<const T> tensor_;
     const Pad<T> pad_;
     const int64_t rows_;
+    const int64_t array_bytes_;
     const bool is_far_;  // so much larger than the L2 that its elements come from memory, or may
     bool held_ = false;
     bool always_in_place_ = false, in_place_ = false, packs_later_ = false;

@@ -194,37 +194,51 @@ HWY_INLINE void WidenLine(const f8e4m3fn* from, V& v_0, V& v_1, V& v_2, V& v_3) 
   split(_mm512_unpackhi_epi8(low, high), v_2, v_3);
 }
 
-/// Adds eight rows of B from r on, of whole lines.
-template <typename W>
-HWY_INLINE void AddRowsOfLines(const FloatsOfRows& groups, size_t rows,
-                               const Tile<const W, 2>& stored, size_t r, size_t first, size_t cols,
-                               float* sums, size_t sums_stride) {
+/// Row i of eight of B from `from` on: asks for the one that is sixteen further, and widens a line.
+template <class V>
+HWY_INLINE void WidenRow(const f8e4m3fn* from, ptrdiff_t stride, size_t i, V& v_0, V& v_1, V& v_2,
+                         V& v_3) {
+  const f8e4m3fn* const row = from + static_cast<ptrdiff_t>(i) * stride;
+  PrefetchToL2(row + 2 * ptrdiff_t{kStoredRows} * stride);
+  WidenLine(row, v_0, v_1, v_2, v_3);
+}
+
+/// AddRowsOfLines for one row of A, whose sums stay in registers: to store lines would take as long
+/// as to add them.
+HWY_INLINE void AddLinesToOneRow(const float* groups, const f8e4m3fn* from, ptrdiff_t stride,
+                                 size_t cols, float* sums) {
   const hn::ScalableTag<float> d;
-  const W* from = stored.At(r, first);
-  const auto stride = static_cast<ptrdiff_t>(stored.stride[0]);
-  const auto widen = [&](size_t i, auto&... v) HWY_ATTR {
-    const W* const row = from + static_cast<ptrdiff_t>(i) * stride;
-    PrefetchToL2(row + 2 * ptrdiff_t{kStoredRows} * stride);
-    WidenLine(row, v...);
-  };
   const size_t n = hn::Lanes(d);
   hn::Vec<decltype(d)> v_0, v_1, v_2, v_3;
-  for (; rows == 1 && cols != 0; cols -= kLineBytes, sums += kLineBytes, from += kLineBytes) {
+  for (size_t c = 0; c < cols; c += kLineBytes, sums += kLineBytes) {
     auto sum_0 = hn::Load(d, sums), sum_1 = hn::Load(d, sums + n);
     auto sum_2 = hn::Load(d, sums + 2 * n), sum_3 = hn::Load(d, sums + 3 * n);
     for (size_t i = 0; i < kStoredRows; ++i) {
-      widen(i, v_0, v_1, v_2, v_3);
-      const auto group = hn::Set(d, groups[0][i]);
+      WidenRow(from + c, stride, i, v_0, v_1, v_2, v_3);
+      const auto group = hn::Set(d, groups[i]);
       sum_0 = hn::MulAdd(group, v_0, sum_0), sum_1 = hn::MulAdd(group, v_1, sum_1);
       sum_2 = hn::MulAdd(group, v_2, sum_2), sum_3 = hn::MulAdd(group, v_3, sum_3);
     }
     hn::Store(sum_0, d, sums), hn::Store(sum_1, d, sums + n);
     hn::Store(sum_2, d, sums + 2 * n), hn::Store(sum_3, d, sums + 3 * n);
   }
+}
+
+/// Adds eight rows of B from r on, of whole lines.
+template <typename W>
+HWY_INLINE void AddRowsOfLines(const FloatsOfRows& groups, size_t rows,
+                               const Tile<const W, 2>& stored, size_t r, size_t first, size_t cols,
+                               float* sums, size_t sums_stride) {
+  const hn::ScalableTag<float> d;
+  const size_t n = hn::Lanes(d);
+  const W* from = stored.At(r, first);
+  const auto stride = static_cast<ptrdiff_t>(stored.stride[0]);
+  if (rows == 1) return AddLinesToOneRow(groups[0], from, stride, cols, sums);
+  hn::Vec<decltype(d)> v_0, v_1, v_2, v_3;
   HWY_ALIGN float line[kStoredRows][kLineBytes];
   for (size_t c = 0; c < cols; c += kLineBytes, from += kLineBytes) {
     for (size_t i = 0; i < kStoredRows; ++i) {
-      widen(i, v_0, v_1, v_2, v_3);
+      WidenRow(from, stride, i, v_0, v_1, v_2, v_3);
       hn::Store(v_0, d, line[i]), hn::Store(v_1, d, line[i] + n);
       hn::Store(v_2, d, line[i] + 2 * n), hn::Store(v_3, d, line[i] + 3 * n);
     }
