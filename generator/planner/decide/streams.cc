@@ -104,7 +104,8 @@ void FindSums(Plan& plan) {
 void FindStreams(Plan& plan) {
   for (BodyPlan& body : plan.bodies) {
     ChangeStages(body.stages, [&](Stage& stage) {
-      if (auto* along = As<stage::Along>(stage); along && ClassOf(along->op) == OpClass::kScan)
+      if (auto* along = As<stage::Along>(stage);
+          along && along->into && ClassOf(along->op) == OpClass::kScan)
         along->streamed = MayStream(plan, along->to, along->into);
       auto* lanes = As<stage::Lanes>(stage);
       if (!lanes) return;
