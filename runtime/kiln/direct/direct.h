@@ -97,7 +97,10 @@ struct Direct {
     void Plan(View* view) {
       if constexpr (requires { view->l2_bytes; })
         view->l2_bytes = static_cast<size_t>(this->core_.cpu().l2_bytes);
-      if constexpr (requires { view->array_bytes; }) view->array_bytes = Unsigned(array_bytes_);
+      if constexpr (requires { view->array_bytes; }) {
+        view->array_bytes = Unsigned(array_bytes_);
+        view->last_cache_bytes = Unsigned(this->core_.cpu().last_cache_bytes);
+      }
       if constexpr (requires { view->later; }) view->later = packs_later_ ? this : nullptr;
     }
     const void* Panels() override { return this->Bring(index_, this->blocks_.BoxAt(index_)); }

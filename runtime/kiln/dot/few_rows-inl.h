@@ -95,11 +95,12 @@ HWY_INLINE void AddKGroup(const KGroupsOfRows<Dot>& groups, size_t i, size_t row
 }
 
 /// The sums of a strip of columns over all of K, a few rows of B at a time. Rows or columns that a
-/// k-group or a vector lacks are zeros in a copy. `far`: whether B is worth prefetching.
+/// k-group or a vector lacks are zeros in a copy.
 template <class Dot, class A, typename T>
 HWY_NOINLINE void AddStreamedRows(const A& a, size_t row, size_t rows, const T* b, size_t b_rows,
-                                  int64_t stride, bool far, size_t cols, typename Dot::Acc* sums,
-                                  size_t sums_stride) {
+                                  int64_t stride, Distance b_is, size_t cols,
+                                  typename Dot::Acc* sums, size_t sums_stride) {
+  const bool far = b_is != Distance::kClose;
 #if HWY_TARGET == HWY_AVX3_DL
   if constexpr (Dot::kAmx != AmxElements::kNone) {
     if (StreamsByAmx<Dot>(rows)) {
@@ -135,7 +136,7 @@ HWY_NOINLINE void AddStreamedRows(const A& a, size_t row, size_t rows, const T* 
 #if HWY_TARGET == HWY_AVX3_DL
   // One or two rows from memory take a twentieth longer so, for a reason that nobody knows yet.
   if constexpr (kInterleavesLines<Dot, T>) {
-    if (rows > 2 || !far)
+    if (rows > 2 || b_is != Distance::kMemory)
       k = AddStreamedLines<Dot>(a, row, rows, b, b_rows, stride, far, cols, sums, sums_stride);
   }
 #endif
@@ -164,14 +165,16 @@ HWY_INLINE typename Dot::Acc StartOfRow(const A& a, size_t row) {
   return sum * (std::is_signed_v<T> ? -128 : 128);
 }
 
-/// Whether a product of so many rows waits for a B that is a block of so many bytes. One or two
-/// rows take little more time than the prefetches, which are for nothing where the hardware's
-/// suffice: in the last cache (f32 of 1000 rows and columns: 10 to 13 % slower with them). Lines of
-/// 32 rows, as AMX has them, are more than it foresees.
-template <class Dot>
-HWY_INLINE bool IsFar(size_t rows, size_t b_bytes, size_t l2_bytes) {
-  if (StreamsByAmx<Dot>(rows)) return b_bytes > (rows == 1 ? 32 : 1) * l2_bytes;
-  return rows > 2 || b_bytes > 8 * l2_bytes;
+/// Where a B is that is a block of so many bytes. One or two rows take little more time than the
+/// prefetches, which are for nothing where the hardware's suffice: in the last cache (f32 of 1000
+/// rows and columns: 10 to 13 % slower with them). Lines of 32 rows, as AMX has them, are more than
+/// it foresees.
+template <class Dot, class B>
+HWY_INLINE Distance DistanceOf(size_t rows, const B& b, size_t b_bytes) {
+  const bool far = StreamsByAmx<Dot>(rows) ? b_bytes > (rows == 1 ? 32 : 1) * b.l2_bytes
+                                           : rows > 2 || b_bytes > 8 * b.l2_bytes;
+  if (!far) return Distance::kClose;
+  return b_bytes > b.last_cache_bytes ? Distance::kMemory : Distance::kLastCache;
 }
 
 /// Rows of A that are multiplied at a time: parts of equal size, of which the later ones find the
@@ -236,11 +239,11 @@ HWY_INLINE void MultiplyStreamed(D d, size_t begin, size_t end, const A& a, cons
   using Acc = typename Dot::Acc;
   const auto* const elements = static_cast<const typename Dot::B*>(b.streamed);
   const size_t bytes = HWY_MAX(b.array_bytes, b.rows * b.stride * sizeof(*elements));
-  const bool far = IsFar<Dot>(RowsOfAPart(end - begin), bytes, b.l2_bytes);
+  const Distance b_is = DistanceOf<Dot>(RowsOfAPart(end - begin), b, bytes);
   const auto add = [&](size_t row, size_t rows, size_t strip, size_t cols, Acc* sums,
                        size_t sums_stride) HWY_ATTR {
     AddStreamedRows<Dot>(a, row, rows, elements + strip, b.rows, static_cast<int64_t>(b.stride),
-                         far, cols, sums, sums_stride);
+                         b_is, cols, sums, sums_stride);
   };
   MultiplyInStrips<Dot>(d, begin, end, a, b.cols, StripCols<Dot>, add, start, finish);
 }

@@ -247,7 +247,7 @@ KILN_PACK(BytesUU, uint8_t, uint8_t);
 #define KILN_STREAM(D, Steps)                                                                  \
   KILN_PACKING void AddStreamedRows<D, ViewOfA<D::KGroup, Steps>, D::B>(                       \
       const ViewOfA<D::KGroup, Steps>&, size_t row, size_t rows, const D::B* b, size_t b_rows, \
-      int64_t stride, bool far, size_t cols, D::Acc* sums, size_t sums_stride)
+      int64_t stride, Distance b_is, size_t cols, D::Acc* sums, size_t sums_stride)
 KILN_STREAM(Dot<float>, PanelSteps);
 KILN_STREAM(Dot<float>, AnySteps);
 KILN_STREAM(Dot<bf16>, PanelSteps);

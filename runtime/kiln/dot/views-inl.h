@@ -89,7 +89,7 @@ struct ViewOfB {
   size_t last = 0;  // unpacked: from this row on memory may end behind the last column
   const void* streamed = nullptr;  // row 0, if B is streamed by rows
   size_t rows = 0;                 // of elements
-  size_t l2_bytes = kTypicalCpu.l2_bytes;
+  size_t l2_bytes = kTypicalCpu.l2_bytes, last_cache_bytes = kTypicalCpu.last_cache_bytes;
   size_t array_bytes = 0;  // of what this is a block of, if that is known
   PackedLater* later = nullptr;
 
