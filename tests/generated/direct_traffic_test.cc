@@ -96,7 +96,7 @@ TEST_CASE("few rows of A are multiplied with an unpacked B", "[large]") {
   CHECK(TrafficOf(kOneCore, OfF32(5, 2500, 70))["y"].copies == 0);
   CHECK(TrafficOf(kOneCore, OfF32(5, 2, 1))["y"].copies == 0);
   CHECK(TrafficOf(kOneCore, OfBf16(65, 203, 837))["y"].copies > 0);
-  CHECK(TrafficOf(kOneCore, OfF32(193, 203, 837))["y"].copies > 0);
+  CHECK(TrafficOf(kOneCore, OfF32(769, 203, 837))["y"].copies > 0);
 }
 
 TEST_CASE("A is read unpacked if its elements are k-groups", "[large]") {

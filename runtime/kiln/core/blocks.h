@@ -41,24 +41,26 @@ enum class BAccess {
   kUnpackedRows,   // in place, row by row as for a matrix and few vectors, for a small M
 };
 
-/// An unpacked B, for a product of M rows: K rows that are `row_bytes` apart.
+/// An unpacked B, for a product of M rows: K rows that are `row_bytes` apart, maybe a part of an
+/// array.
 struct UnpackedB {
   int64_t rows, depth, row_bytes;
+  int64_t array_bytes = 0;
 
-  int64_t bytes() const { return depth * row_bytes; }
+  int64_t bytes() const { return std::max(depth * row_bytes, array_bytes); }
   /// Rows so far apart share few sets of a cache.
   bool IsSpread() const { return row_bytes % 2048 == 0; }
 };
 
 /// Whether tiles of eight rows read B unpacked as fast as packed; packing takes as long as
-/// multiplying with some 30 rows. Pieces of 200 bytes of each row of B are slow to read from
-/// memory, and where they begin within a line.
+/// multiplying with some 30 rows, and with 60 from memory. Pieces of 200 bytes of each row of B are
+/// slow to read from memory, and where they begin within a line.
 inline bool UnpackedPaysFor8Rows(const Cpu& cpu, const UnpackedB& b) {
-  constexpr int64_t kMinRowsFromLastCache = 16, kMaxRows = 192;
-  const bool in_l2 = b.bytes() <= cpu.l2_bytes;
-  if (in_l2 && b.row_bytes % kLineBytes == 0) return true;
-  if (b.rows > kMaxRows) return false;
-  return in_l2 || (b.rows > kMinRowsFromLastCache && b.bytes() <= cpu.last_cache_bytes);
+  const bool in_l2 = b.bytes() <= cpu.l2_bytes, of_lines = b.row_bytes % kLineBytes == 0;
+  if (in_l2 && of_lines) return true;
+  const int64_t most = b.IsSpread() ? 320 : 768;
+  const int64_t less = in_l2 ? 0 : b.bytes() <= cpu.last_cache_bytes ? 16 : of_lines ? 47 : 63;
+  return less < b.rows && b.rows <= most;
 }
 
 /// The same of tiles of four rows, which read B twice as often, so that it has to be near.

@@ -9,6 +9,8 @@ class PackedLater {
  public:
   /// The panels of the block that the step is at.
   virtual const void* Panels() = 0;
+  /// Whether they are there.
+  virtual bool HasPanels() const = 0;
 
  protected:
   ~PackedLater() = default;

@@ -104,6 +104,7 @@ struct Direct {
       if constexpr (requires { view->later; }) view->later = packs_later_ ? this : nullptr;
     }
     const void* Panels() override { return this->Bring(index_, this->blocks_.BoxAt(index_)); }
+    bool HasPanels() const override { return this->Has(index_); }
 
     void Copy(const Box<R>& box, void* to) const override { Format::Copy(tensor_, box, pad_, to); }
 

@@ -58,6 +58,11 @@ char* BlockCopies<R>::Bring(const Index<R>& index, const Box<R>& box) {
 }
 
 template <int R>
+bool BlockCopies<R>::Has(const Index<R>& index) const {
+  return shared_ == nullptr && FoundSlot(index) >= 0;
+}
+
+template <int R>
 char* BlockCopies<R>::BringOwn(const Index<R>& index, const Box<R>& box) {
   const int64_t slot = SlotOf(index);
   char* const data = data_ + slot * bytes_;
@@ -103,15 +108,26 @@ bool BlockCopies<R>::MayShare(int64_t window) const {
          count <= most / std::max(bytes_, int64_t{1});
 }
 
-/// The slot that has the block, or the one to take for it. Few slots are searched, so that no two
-/// blocks of a window ever compete for one; of many, the block's number picks one.
+/// Few slots are searched, so that no two blocks of a window ever compete for one; of many, the
+/// block's number picks one.
+constexpr int64_t kMostSearched = 64;
+
 template <int R>
-int64_t BlockCopies<R>::SlotOf(const Index<R>& index) {
-  constexpr int64_t kMostSearched = 64;
-  if (slots_ > kMostSearched) return blocks_.Linear(index) % slots_;
-  for (int64_t slot = 0; slot < slots_; ++slot) {
+int64_t BlockCopies<R>::FoundSlot(const Index<R>& index) const {
+  const bool picked = slots_ > kMostSearched;
+  const int64_t first = picked ? blocks_.Linear(index) % slots_ : 0;
+  for (int64_t slot = first; slot < (picked ? first + 1 : slots_); ++slot) {
     if (tags_[slot].full && tags_[slot].index == index) return slot;
   }
+  return -1;
+}
+
+/// The slot that has the block, or the one to take for it.
+template <int R>
+int64_t BlockCopies<R>::SlotOf(const Index<R>& index) {
+  const int64_t found = FoundSlot(index);
+  if (found >= 0) return found;
+  if (slots_ > kMostSearched) return blocks_.Linear(index) % slots_;
   oldest_ = (oldest_ + 1) % slots_;
   return oldest_;
 }

@@ -43,6 +43,8 @@ class BlockCopies : public PackedLater {
   void Reserve(int64_t bytes, int64_t window);
   /// The copy of a block: made now, or before.
   char* Bring(const Index<R>& index, const Box<R>& box);
+  /// Whether it has been made, as far as this core knows.
+  bool Has(const Index<R>& index) const;
   /// Makes it.
   virtual void Copy(const Box<R>& box, void* to) const = 0;
 
@@ -65,6 +67,8 @@ class BlockCopies : public PackedLater {
   char* BringShared(const Index<R>& index, const Box<R>& box);
   void CopyNow(const Box<R>& box, char* to);
   bool MayShare(int64_t window) const;
+  /// The slot that has the block, or -1.
+  int64_t FoundSlot(const Index<R>& index) const;
   int64_t SlotOf(const Index<R>& index);
 
   const size_t bits_;  // of an element

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kiln/core/blocks.h"
 #include "kiln/core/packed_later.h"
 #include "kiln/core/types.h"
 #include "kiln/core/version.h"
@@ -112,9 +113,12 @@ struct ViewOfB {
   /// As so many rows of A read it, where they are few up to `few_rows`.
   HWY_INLINE ViewOfB For(size_t a_rows, int64_t few_rows) const {
     if (later == nullptr || Signed(a_rows) <= few_rows) return *this;
-    ViewOfB packed = OfPanels(static_cast<const KGroup*>(later->Panels()), depth, cols);
-    packed.l2_bytes = l2_bytes;
-    return packed;
+    const bool unpacked = kUnpacked && PaysUnpacked(a_rows) && !later->HasPanels();
+    ViewOfB other =
+        unpacked ? OfRows(static_cast<const KGroup*>(streamed), depth, cols, stride, /*apart=*/true)
+                 : OfPanels(static_cast<const KGroup*>(later->Panels()), depth, cols);
+    other.l2_bytes = l2_bytes;
+    return other;
   }
 
   /// The columns of a tile whose vectors begin at c, and what it prefetches. `inside`: whether the
@@ -159,6 +163,14 @@ struct ViewOfB {
     const KGroup* const after = groups + (more ? c + width : 0);
     tile->prefetch = after + eighth / 2 * kLine + eighth % 2 * (depth / 2) * stride;
     tile->prefetch_piece = stride;
+  }
+
+  bool PaysUnpacked(size_t a_rows) const {
+    const Cpu cpu{.l2_bytes = Signed(l2_bytes), .last_cache_bytes = Signed(last_cache_bytes)};
+    const UnpackedB b{Signed(a_rows), Signed(rows), Signed(stride * sizeof(KGroup)),
+                      Signed(array_bytes)};
+    return ChooseBAccess(cpu, b, /*few_rows=*/0, kUnpacked, kTilesOf8Rows) ==
+           BAccess::kUnpackedTiles;
   }
 
   HWY_INLINE bool IsUnpacked() const { return kUnpacked && stride != 0; }

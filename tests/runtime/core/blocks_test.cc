@@ -71,18 +71,26 @@ TEST_CASE("B is packed for many rows of A, and read unpacked for few") {
                          /*can_read_unpacked=*/true,
                          /*tiles_of_8_rows=*/true);
   };
-  for (const int64_t rows : {4, 16, 192, 193, 4096}) {  // the L2 keeps it
+  for (const int64_t rows : {4, 16, 768, 769, 4096}) {  // the L2 keeps it
     CHECK(way(rows, 512, 2048) == BAccess::kUnpackedTiles);
-    CHECK(way(rows, 500, 2000) == (rows > 192 ? BAccess::kPacked : BAccess::kUnpackedTiles));
+    CHECK(way(rows, 500, 2000) == (rows > 768 ? BAccess::kPacked : BAccess::kUnpackedTiles));
   }
   CHECK(way(1, 16, 64) == BAccess::kUnpackedRows);
   CHECK(way(3, 512, 2048) == BAccess::kUnpackedRows);
   CHECK(way(16, 1000, 4000) == BAccess::kUnpackedRows);
   CHECK(way(17, 1000, 4000) == BAccess::kUnpackedTiles);
-  CHECK(way(192, 1000, 4000) == BAccess::kUnpackedTiles);
-  CHECK(way(193, 1000, 4000) == BAccess::kPacked);
-  CHECK(way(64, 4096, 16384) == BAccess::kUnpackedRows);
-  CHECK(way(65, 4096, 16384) == BAccess::kPacked);
+  CHECK(way(768, 1000, 4000) == BAccess::kUnpackedTiles);
+  CHECK(way(769, 1000, 4000) == BAccess::kPacked);
+  for (const int64_t rows : {320, 321})  // rows that share few sets
+    CHECK(way(rows, 1024, 4096) == (rows > 320 ? BAccess::kPacked : BAccess::kUnpackedTiles));
+  CHECK(way(47, 4096, 16384) == BAccess::kUnpackedRows);  // from memory
+  CHECK(way(48, 4096, 16384) == BAccess::kUnpackedTiles);
+  CHECK(way(320, 4096, 16384) == BAccess::kUnpackedTiles);
+  CHECK(way(321, 4096, 16384) == BAccess::kPacked);
+  CHECK(way(63, 4096, 16388) == BAccess::kUnpackedRows);  // begin within lines
+  CHECK(way(64, 4096, 16388) == BAccess::kUnpackedTiles);
+  CHECK(ChooseBAccess(kTypicalCpu, {17, 500, 2000, 1 << 26}, 64, true, true) ==
+        BAccess::kUnpackedRows);  // a part of what is in memory
   CHECK(way(kUnknownRows, 16, 64) == BAccess::kPacked);
   CHECK(way(17, 1000, 0) == BAccess::kUnpackedRows);  // one row, again and again
   CHECK(way(65, 1000, -4000) == BAccess::kPacked);
@@ -133,10 +141,10 @@ TEST_CASE("blocks and thresholds follow the sizes of the caches") {
   CHECK(kc_bytes(large, false).most == 1536);
   CHECK(kc_bytes(large, false).single == 1536);
   CHECK(kc_bytes(large, true).single == 3072);
-  const UnpackedB b{300, 512, 2048};  // 1 MiB
+  const UnpackedB b{400, 512, 2048};  // 1 MiB
   CHECK(UnpackedPaysFor8Rows(kTypicalCpu, b));
   CHECK_FALSE(UnpackedPaysFor8Rows(small, b));
-  CHECK(UnpackedPaysFor8Rows(large, {300, 1024, 2048}));
+  CHECK(UnpackedPaysFor8Rows(large, {400, 1024, 2048}));
 }
 
 TEST_CASE("what is given of a CPU goes before what is detected, which is always something") {

@@ -36,7 +36,9 @@ class Packer final : public PackedLater {
     ++times;
     return memory_.get();
   }
+  bool HasPanels() const override { return has_panels; }
   int times = 0;
+  bool has_panels = false;
 
  private:
   hwy::AlignedFreeUniquePtr<uint8_t[]> memory_;
@@ -60,8 +62,11 @@ std::string Check(const char* types) {
 
   for (const size_t rows : {0, 1, 3, 8, 16, 17, 64, 65, 90}) {
     const RowRange live = LiveRows(5, static_cast<int64_t>(5 + rows), kRows);
-    const bool packs = rows > static_cast<size_t>(FewRows<typename D::Arithmetic>());
-    for (const bool in_rows : {false, true}) {
+    const bool few = rows <= static_cast<size_t>(FewRows<typename D::Arithmetic>());
+    const bool may_read_unpacked = kCanReadUnpackedB<D, T> && kTilesOf8Rows;
+    for (const bool in_rows : {false, true, false, true}) {
+      // Panels of the group's rows before are there after half of this.
+      const bool packs = !few && (packer.has_panels || !may_read_unpacked);
       packer.times = 0;
       std::vector<Acc> z((kRows + 1) * kCols);
       if (in_rows) {
@@ -78,6 +83,7 @@ std::string Check(const char* types) {
       const std::vector<Acc> sums(z.begin() + 5 * kCols, z.end());
       const std::string error = dot_test::FirstError(needed, b, sums, rows, kDepth, kCols);
       if (!error.empty()) return what + error;
+      packer.has_panels = in_rows != packer.has_panels;
     }
   }
   return "";
