@@ -63,7 +63,12 @@ std::string Check(const char* types) {
   for (const size_t rows : {0, 1, 3, 8, 16, 17, 64, 65, 90}) {
     const RowRange live = LiveRows(5, static_cast<int64_t>(5 + rows), kRows);
     const bool few = rows <= static_cast<size_t>(FewRows<typename D::Arithmetic>());
-    const bool may_read_unpacked = kCanReadUnpackedB<D, T> && kTilesOf8Rows;
+    const UnpackedB unpacked{static_cast<int64_t>(rows), int64_t{kDepth},
+                             b.tile.stride[0] * int64_t{sizeof(T)}};
+    const bool may_read_unpacked =
+        kCanReadUnpackedB<D, T> &&
+        ChooseBAccess(kTypicalCpu, unpacked, /*few_rows=*/0, /*can_read_unpacked=*/true,
+                      kTilesOf8Rows) == BAccess::kUnpackedTiles;
     for (const bool in_rows : {false, true, false, true}) {
       // Panels of the group's rows before are there after half of this.
       const bool packs = !few && (packer.has_panels || !may_read_unpacked);
