@@ -54,17 +54,19 @@ struct UnpackedB {
 
 /// Whether tiles of eight rows read B unpacked as fast as packed; packing takes as long as
 /// multiplying with some 30 rows, and with 60 from memory. Pieces of 200 bytes of each row of B are
-/// slow to read where they begin within a line, and from the memory of servers: those cores have an
-/// L2 of 2 MiB (Emerald Rapids: 0.74 to 0.97 of the speed of packing; Zen 4: 1.05 to 1.28).
+/// slow to read where they begin within a line, and from memory on some cores, of which the one
+/// that is known has an L2 of 2 MiB (Emerald Rapids: 0.74 to 0.97 of the speed of packing; Zen 4:
+/// 1.05 to 1.28).
 inline bool UnpackedPaysFor8Rows(const Cpu& cpu, const UnpackedB& b) {
-  constexpr int64_t kL2OfServers = int64_t{3} << 19;
+  constexpr int64_t kLargeL2 = int64_t{3} << 19;
   const bool in_l2 = b.bytes() <= cpu.l2_bytes, of_lines = b.row_bytes % kLineBytes == 0;
   if (in_l2 && of_lines) return true;
   const bool in_last_cache = b.bytes() <= cpu.last_cache_bytes;
-  const bool slow = cpu.l2_bytes > kL2OfServers;
-  const int64_t most = slow ? 192 : b.IsSpread() ? 320 : 768;
-  const int64_t less = in_l2 ? 0 : in_last_cache ? 16 : slow ? most : of_lines ? 47 : 63;
-  return less < b.rows && b.rows <= most;
+  const bool slow_memory = cpu.l2_bytes > kLargeL2;
+  if (slow_memory && !in_last_cache) return false;
+  const int64_t least = in_l2 ? 1 : in_last_cache ? 17 : of_lines ? 48 : 64;
+  const int64_t most = slow_memory ? 192 : b.IsSpread() ? 320 : 768;
+  return least <= b.rows && b.rows <= most;
 }
 
 /// The same of tiles of four rows, which read B twice as often, so that it has to be near.

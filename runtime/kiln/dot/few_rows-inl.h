@@ -94,6 +94,10 @@ HWY_INLINE void AddKGroup(const KGroupsOfRows<Dot>& groups, size_t i, size_t row
   }
 }
 
+/// Where B is, as far as that matters to few rows of A: so close that to ask for it ahead gains
+/// nothing, in the last cache, or in memory.
+enum class Distance : uint8_t { kClose, kLastCache, kMemory };
+
 /// The sums of a strip of columns over all of K, a few rows of B at a time. Rows or columns that a
 /// k-group or a vector lacks are zeros in a copy.
 template <class Dot, class A, typename T>

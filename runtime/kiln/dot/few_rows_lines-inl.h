@@ -183,9 +183,10 @@ template <class Dot, class A, typename T>
 HWY_INLINE size_t AddStreamedLines(const A& a, size_t row, size_t rows, const T* b, size_t b_rows,
                                    int64_t stride, bool far, size_t cols, typename Dot::Acc* sums,
                                    size_t sums_stride) {
-  constexpr int64_t kPage = 4096;
-  if (Dot::kKPerGroup == 4 && rows <= 4 && stride % kPage == 0) {
-    return AddLotsOfLines<Dot, 2>(a, row, rows, b, b_rows, stride, far, cols, sums, sums_stride);
+  if constexpr (Dot::kKPerGroup == 4) {
+    constexpr int64_t kPage = 4096;
+    if (rows <= 4 && stride % kPage == 0)
+      return AddLotsOfLines<Dot, 2>(a, row, rows, b, b_rows, stride, far, cols, sums, sums_stride);
   }
   return AddLotsOfLines<Dot, 4>(a, row, rows, b, b_rows, stride, far, cols, sums, sums_stride);
 }

@@ -23,10 +23,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr size_t kRowsAtATime = 32;  // of A
 
-/// Where B is, as far as that matters to few rows of A: so close that to ask for it ahead gains
-/// nothing, in the last cache, or in memory.
-enum class Distance : uint8_t { kClose, kLastCache, kMemory };
-
 /// Rows of A up to which they are few. More are multiplied with a packed B; with bytes sooner, as
 /// to make their k-groups takes as long as packing does, unless lines are interleaved (Zen 4: 32
 /// rows take 0.7 to 0.97 of the time of packing, 64 up to 1.14).

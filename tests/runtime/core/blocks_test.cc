@@ -145,7 +145,7 @@ TEST_CASE("blocks and thresholds follow the sizes of the caches") {
   CHECK(UnpackedPaysFor8Rows(kTypicalCpu, b));
   CHECK_FALSE(UnpackedPaysFor8Rows(small, b));
   CHECK(UnpackedPaysFor8Rows(large, {400, 1024, 2048}));
-  CHECK(UnpackedPaysFor8Rows(large, {192, 1000, 4000}));  // a server's L2
+  CHECK(UnpackedPaysFor8Rows(large, {192, 1000, 4000}));  // an L2 of 2 MiB
   CHECK_FALSE(UnpackedPaysFor8Rows(large, {193, 1000, 4000}));
   CHECK_FALSE(UnpackedPaysFor8Rows(large, {128, 4096, 16384}));
 }
