@@ -149,11 +149,11 @@ HWY_INLINE void AddLines(const A& a, size_t row, size_t rows, size_t k_end, cons
   move(/*back=*/true);
 }
 
-/// Of AddStreamedRows the rows of B that are whole lots of kGroups. Gives their number.
+/// Of AddStreamedRows the rows of B that fill steps of kGroups k-groups. Gives their number.
 template <class Dot, size_t kGroups, class A, typename T>
-HWY_INLINE size_t AddLotsOfLines(const A& a, size_t row, size_t rows, const T* b, size_t b_rows,
-                                 int64_t stride, bool far, size_t cols, typename Dot::Acc* sums,
-                                 size_t sums_stride) {
+HWY_INLINE size_t AddStreamedLinesBy(const A& a, size_t row, size_t rows, const T* b, size_t b_rows,
+                                     int64_t stride, bool far, size_t cols, typename Dot::Acc* sums,
+                                     size_t sums_stride) {
   constexpr size_t kRows = kGroups * Dot::kKPerGroup;
   const size_t k_end = b_rows / kRows * kRows;
   const size_t whole = cols / kLineOf<T> * kLineOf<T>;
@@ -185,10 +185,12 @@ HWY_INLINE size_t AddStreamedLines(const A& a, size_t row, size_t rows, const T*
                                    size_t sums_stride) {
   if constexpr (Dot::kKPerGroup == 4) {
     constexpr int64_t kPage = 4096;
-    if (rows <= 4 && stride % kPage == 0)
-      return AddLotsOfLines<Dot, 2>(a, row, rows, b, b_rows, stride, far, cols, sums, sums_stride);
+    if (rows <= 4 && stride % kPage == 0) {
+      return AddStreamedLinesBy<Dot, 2>(a, row, rows, b, b_rows, stride, far, cols, sums,
+                                        sums_stride);
+    }
   }
-  return AddLotsOfLines<Dot, 4>(a, row, rows, b, b_rows, stride, far, cols, sums, sums_stride);
+  return AddStreamedLinesBy<Dot, 4>(a, row, rows, b, b_rows, stride, far, cols, sums, sums_stride);
 }
 
 }  // namespace HWY_NAMESPACE
