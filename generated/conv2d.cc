@@ -14,6 +14,8 @@
 #define HWY_TARGET_INCLUDE "conv2d.cc"
 #include "hwy/foreach_target.h"  // first: compiles the rest once per target
 #include "kiln/kiln-inl.h"
+#include "kiln/dot/stacks-inl.h"
+#include "kiln/dot/taps-inl.h"
 
 #ifndef KILN_CALL_OF_conv2d
 #define KILN_CALL_OF_conv2d

@@ -26,6 +26,7 @@
 #define HWY_TARGET_INCLUDE "masked_matmul_f32.cc"
 #include "hwy/foreach_target.h"  // first: compiles the rest once per target
 #include "kiln/kiln-inl.h"
+#include "kiln/dot/panels-inl.h"
 
 #ifndef KILN_CALL_OF_masked_matmul_f32
 #define KILN_CALL_OF_masked_matmul_f32

@@ -14,6 +14,7 @@
 #define HWY_TARGET_INCLUDE "matmul_2x2_batched.cc"
 #include "hwy/foreach_target.h"  // first: compiles the rest once per target
 #include "kiln/kiln-inl.h"
+#include "kiln/dot/panels-inl.h"
 
 #ifndef KILN_CALL_OF_matmul_2x2_batched
 #define KILN_CALL_OF_matmul_2x2_batched

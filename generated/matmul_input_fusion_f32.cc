@@ -14,6 +14,8 @@
 #define HWY_TARGET_INCLUDE "matmul_input_fusion_f32.cc"
 #include "hwy/foreach_target.h"  // first: compiles the rest once per target
 #include "kiln/kiln-inl.h"
+#include "kiln/dot/computed-inl.h"
+#include "kiln/dot/panels-inl.h"
 
 #ifndef KILN_CALL_OF_matmul_input_fusion_f32
 #define KILN_CALL_OF_matmul_input_fusion_f32

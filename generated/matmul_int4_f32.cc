@@ -14,6 +14,8 @@
 #define HWY_TARGET_INCLUDE "matmul_int4_f32.cc"
 #include "hwy/foreach_target.h"  // first: compiles the rest once per target
 #include "kiln/kiln-inl.h"
+#include "kiln/dot/panels-inl.h"
+#include "kiln/dot/scaled-inl.h"
 
 #ifndef KILN_CALL_OF_matmul_int4_f32
 #define KILN_CALL_OF_matmul_int4_f32

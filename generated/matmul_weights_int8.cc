@@ -14,6 +14,8 @@
 #define HWY_TARGET_INCLUDE "matmul_weights_int8.cc"
 #include "hwy/foreach_target.h"  // first: compiles the rest once per target
 #include "kiln/kiln-inl.h"
+#include "kiln/dot/panels-inl.h"
+#include "kiln/dot/scaled-inl.h"
 
 #ifndef KILN_CALL_OF_matmul_weights_int8
 #define KILN_CALL_OF_matmul_weights_int8

@@ -15,6 +15,7 @@
 #define HWY_TARGET_INCLUDE "swiglu.cc"
 #include "hwy/foreach_target.h"  // first: compiles the rest once per target
 #include "kiln/kiln-inl.h"
+#include "kiln/dot/panels-inl.h"
 
 #ifndef KILN_CALL_OF_swiglu
 #define KILN_CALL_OF_swiglu

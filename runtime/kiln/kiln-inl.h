@@ -1,5 +1,5 @@
-// All that the text of a generated kernel uses, compiled once per target: include it after
-// hwy/foreach_target.h and outside of all namespaces.
+// What the text of any generated kernel uses, compiled once per target: include it after
+// hwy/foreach_target.h and outside of all namespaces. Headers of dot/ that it needs come after it.
 #if defined(KILN_KILN_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
 #ifdef KILN_KILN_INL_H_
 #undef KILN_KILN_INL_H_
@@ -13,12 +13,6 @@
 #include "kiln/core/blocks.h"
 #include "kiln/core/tile.h"
 #include "kiln/direct/direct.h"
-#include "kiln/dot/computed-inl.h"
-#include "kiln/dot/dot-inl.h"
-#include "kiln/dot/panels-inl.h"
-#include "kiln/dot/scaled-inl.h"
-#include "kiln/dot/stacks-inl.h"
-#include "kiln/dot/taps-inl.h"
 #include "kiln/emulate/dma.h"
 #include "kiln/emulate/emulated.h"
 #include "kiln/format/rows.h"
@@ -29,12 +23,11 @@
 #include "kiln/simd/across-inl.h"
 #include "kiln/simd/index-inl.h"
 #include "kiln/simd/lanes-inl.h"
+#include "kiln/simd/one-inl.h"
 #include "kiln/simd/reduce-inl.h"
 #include "kiln/simd/rows-inl.h"
 #include "kiln/simd/stream-inl.h"
 #include "kiln/simd/target-inl.h"
 #include "kiln/simd/values-inl.h"
-// Uses the panels.
-#include "kiln/simd/one-inl.h"
 
 #endif  // KILN_KILN_INL_H_

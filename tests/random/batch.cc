@@ -93,7 +93,8 @@ void Precompile(const std::string& folder, const Toolchain& tools, const Flavour
             "#include \"kiln/core/targets.h\"\n"
             "#undef HWY_TARGET_INCLUDE\n#define HWY_TARGET_INCLUDE \"kernels.h\"\n"
             "#include \"hwy/foreach_target.h\"\n#include \"hwy/targets.h\"\n"
-            "#include \"kiln/c.h\"\n#include \"kiln/kiln-inl.h\"\n");
+            "#include \"kiln/c.h\"\n#include \"kiln/kiln-inl.h\"\n"
+            "#include \"kiln/dot/all-inl.h\"\n");
   std::vector<std::string> command = Command(tools, flavour);
   command.erase(std::remove(command.begin(), command.end(), "-shared"), command.end());
   for (const char* word : {"-x", "c++-header"}) command.push_back(word);

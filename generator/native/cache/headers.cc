@@ -27,7 +27,8 @@ constexpr const char* kText =
     "#undef HWY_TARGET_INCLUDE\n"
     "#define HWY_TARGET_INCLUDE \"kernel.h\"\n"
     "#include \"hwy/foreach_target.h\"\n"
-    "#include \"kiln/kiln-inl.h\"\n";
+    "#include \"kiln/kiln-inl.h\"\n"
+    "#include \"kiln/dot/all-inl.h\"\n";
 
 std::string Key(const Toolchain& tools) {
   Sha256 hash;

@@ -7,6 +7,8 @@
 
 #include "kiln/core/blocks.h"
 #include "kiln/kiln-inl.h"
+// The dots after what they use.
+#include "kiln/dot/panels-inl.h"
 
 KILN_BEFORE_NAMESPACE();
 namespace kiln::HWY_NAMESPACE {

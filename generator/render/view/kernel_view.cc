@@ -5,6 +5,7 @@
 #include "generator/data/sha256.h"
 #include "generator/render/print/cpp.h"
 #include "generator/render/view/call_view.h"
+#include "generator/render/view/dot_headers.h"
 #include "generator/render/view/specialization_view.h"
 #include "generator/text/shell.h"
 #include "generator/text/utf8.h"
@@ -185,8 +186,11 @@ void KernelView::Checks() {
   for (const CallView& call : calls_)
     memory.insert(memory.end(), call.memory().begin(), call.memory().end());
   fields_.SetList("memory", Lines(memory));
-  fields_.SetFlag("has_prepare", !memory.empty() || !kernel_.prepare.empty());
   std::vector<Fields> headers;
+  for (const std::string& header : DotHeaders(plans_))
+    headers.emplace_back().Set("header", Quoted(header));
+  if (!memory.empty() || !kernel_.prepare.empty())
+    headers.emplace_back().Set("header", Quoted("kiln/host/prepare.h"));
   for (const HostCall& call : kernel_.prepare) {
     if (!call.header.empty()) headers.emplace_back().Set("header", Quoted(call.header));
   }

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <type_traits>
 
 #include "kiln/core/block.h"
 #include "kiln/core/blocks.h"
@@ -20,34 +21,50 @@
 
 namespace kiln::inline KILN_ABI {
 
+namespace internal {
+
+/// An operand of a dot, for any instruction set.
+template <typename T, int R>
+class TypedDotCopies : public DotCopies<R> {
+ protected:
+  [[gnu::noinline]] TypedDotCopies(const DotFormat<R>& format, Core& core, const Operand& operand,
+                                   const Tensor<const T>& tensor,
+                                   const std::array<BlockDim, R>& dims, const Pad<T>& pad,
+                                   int64_t window, int64_t rows)
+      : DotCopies<R>(core, operand, {tensor.template extents<R>(), dims}, format, &tensor_, &pad_,
+                     rows),
+        tensor_(tensor),
+        pad_(pad) {
+    this->Begin(window);
+  }
+
+ private:
+  const Tensor<const T> tensor_;
+  const Pad<T> pad_;
+};
+
+}  // namespace internal
+
 struct Direct {
+  /// `window`: how many blocks one after another come back; 0: none does.
   template <class Format, int R>
-  class In final : public internal::BlockCopies<R> {
+  class RowsIn final : public internal::BlockCopies<R> {
     using Base = internal::BlockCopies<R>;
 
    public:
     using T = typename Format::Element;
     using View = typename Format::View;
 
-    /// `window`: how many blocks one after another come back; 0: none does. `rows`: how many a
-    /// block of B is multiplied with in all, if that is known, or kLiveRows.
-    [[gnu::noinline]] In(Core& core, const Operand& operand, const Tensor<const T>& tensor,
-                         const std::array<BlockDim, R>& dims, const Pad<T>& pad = NoPad(),
-                         int /*buffers*/ = 2, int64_t window = 0, int64_t rows = kUnknownRows)
+    [[gnu::noinline]] RowsIn(Core& core, const Operand& operand, const Tensor<const T>& tensor,
+                             const std::array<BlockDim, R>& dims, const Pad<T>& pad = NoPad(),
+                             int /*buffers*/ = 2, int64_t window = 0)
         : Base(core, operand, {tensor.template extents<R>(), dims}, kBitsOf<T>),
           tensor_(tensor),
           pad_(pad),
-          rows_(rows == kLiveRows ? 1 : rows),
-          array_bytes_(this->ArrayBytes()),
-          is_far_(array_bytes_ > 8 * core.cpu().l2_bytes) {
-      const Box<R> ragged = internal::MostRagged(this->blocks_);
-      always_in_place_ = Format::IsInPlace(tensor_, ragged);
-      if constexpr (requires { Format::IsInPlaceFor(core.cpu(), rows, tensor_, ragged); }) {
-        always_in_place_ = Format::IsInPlaceFor(core.cpu(), rows_, tensor_, ragged);
-        packs_later_ = rows == kLiveRows && always_in_place_;
-      }
+          is_far_(this->ArrayBytes() > 8 * core.cpu().l2_bytes) {
+      always_in_place_ = Format::IsInPlace(tensor_, internal::MostRagged(this->blocks_));
       in_place_ = always_in_place_;
-      if (always_in_place_ && !packs_later_) return;
+      if (always_in_place_) return;
       // Where only blocks at an edge are copied, they are few.
       if (Format::IsInPlace(tensor_, internal::Unragged(this->blocks_))) window = 0;
       this->Reserve(Signed(Format::Bytes(ShapeOf<R>(dims))), window);
@@ -73,51 +90,48 @@ struct Direct {
       if (always_in_place_) return;
       const Box<R> box = this->blocks_.BoxAt(index);
       in_place_ = Format::IsInPlace(tensor_, box);
-      if (in_place_) return;
-      view_ = Format::ViewOf(this->Bring(index, box), box);
-      Plan(&view_);
+      if (!in_place_) view_ = Format::ViewOf(this->Bring(index, box), box);
     }
 
-    /// Made where it is used: a copy would wait for what was just written.
-    View InPlace(const Box<R>& box) {
-      View view = InArray(box);
-      if constexpr (requires { view.stream; }) view.stream = is_far_;
-      Plan(&view);
+    View InPlace(const Box<R>& box) const {
+      View view = Format::InPlace(tensor_, box);
+      view.stream = is_far_;
       return view;
     }
-    View InArray(const Box<R>& box) const {
-      if constexpr (requires { Format::InPlaceFor(this->core_.cpu(), rows_, tensor_, box); }) {
-        return Format::InPlaceFor(this->core_.cpu(), rows_, tensor_, box);
-      } else {
-        return Format::InPlace(tensor_, box);
-      }
-    }
-
-    /// An operand of a dot gets the bytes of it that stay in the L2, and who packs it if need be.
-    void Plan(View* view) {
-      if constexpr (requires { view->l2_bytes; })
-        view->l2_bytes = static_cast<size_t>(this->core_.cpu().l2_bytes);
-      if constexpr (requires { view->array_bytes; }) {
-        view->array_bytes = Unsigned(array_bytes_);
-        view->last_cache_bytes = Unsigned(this->core_.cpu().last_cache_bytes);
-      }
-      if constexpr (requires { view->later; }) view->later = packs_later_ ? this : nullptr;
-    }
-    const void* Panels() override { return this->Bring(index_, this->blocks_.BoxAt(index_)); }
-    bool HasPanels() const override { return this->Has(index_); }
 
     void Copy(const Box<R>& box, void* to) const override { Format::Copy(tensor_, box, pad_, to); }
 
     const Tensor<const T> tensor_;
     const Pad<T> pad_;
-    const int64_t rows_;
-    const int64_t array_bytes_;
     const bool is_far_;  // so much larger than the L2 that its elements come from memory, or may
     bool held_ = false;
-    bool always_in_place_ = false, in_place_ = false, packs_later_ = false;
+    bool always_in_place_ = false, in_place_ = false;
     Index<R> index_{};
     View view_{};  // of what was copied
   };
+
+  /// `rows`: how many a block of B is multiplied with in all, if that is known, or kLiveRows.
+  template <class Format, int R>
+  class DotIn final : public internal::TypedDotCopies<typename Format::Element, R> {
+   public:
+    using T = typename Format::Element;
+    using View = typename Format::View;
+
+    DotIn(Core& core, const Operand& operand, const Tensor<const T>& tensor,
+          const std::array<BlockDim, R>& dims, const Pad<T>& pad = NoPad(), int /*buffers*/ = 2,
+          int64_t window = 0, int64_t rows = kUnknownRows)
+        : internal::TypedDotCopies<T, R>(internal::kDotFormat<Format, R>, core, operand, tensor,
+                                         dims, pad, window, rows) {}
+
+    View WaitIn(const Index<R>& index) {
+      View view;
+      this->Wait(index, &view);
+      return view;
+    }
+  };
+
+  template <class Format, int R>
+  using In = std::conditional_t<kIsOfDot<Format>, DotIn<Format, R>, RowsIn<Format, R>>;
 
   template <class Format, int R>
   class Out final : public internal::StagedBlocks<R> {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "hwy/cache_control.h"
+#include "kiln/core/blocks.h"
 #include "kiln/core/shared.h"
 #include "kiln/format/each_rank.h"
 
@@ -133,6 +134,64 @@ int64_t BlockCopies<R>::SlotOf(const Index<R>& index) {
 }
 
 template <int R>
+DotCopies<R>::DotCopies(Core& core, const Operand& operand, const Blocks<R>& blocks,
+                        const DotFormat<R>& format, const void* tensor, const void* pad,
+                        int64_t rows)
+    : BlockCopies<R>(core, operand, blocks, format.bits),
+      format_(format),
+      tensor_(tensor),
+      pad_(pad),
+      rows_(rows == kLiveRows ? 1 : rows),
+      array_bytes_(this->ArrayBytes()),
+      packs_later_(rows == kLiveRows) {}
+
+template <int R>
+void DotCopies<R>::Begin(int64_t window) {
+  const Box<R> ragged = MostRagged(this->blocks_);
+  always_in_place_ = format_.is_in_place_for != nullptr
+                         ? format_.is_in_place_for(this->core_.cpu(), rows_, tensor_, ragged)
+                         : format_.is_in_place(tensor_, ragged);
+  packs_later_ = packs_later_ && always_in_place_;
+  if (always_in_place_ && !packs_later_) return;
+  // Where only blocks at an edge are copied, they are few.
+  if (format_.is_in_place(tensor_, Unragged(this->blocks_))) window = 0;
+  this->Reserve(Signed(format_.bytes(this->blocks_.shape())), window);
+}
+
+template <int R>
+void DotCopies<R>::Wait(const Index<R>& index, void* view) {
+  if (!held_ || index != index_) Find(index);
+  if (!held_) return;
+  PackedLater* const later = packs_later_ ? this : nullptr;
+  format_.set_view({tensor_, box_, copy_, this->core_.cpu(), rows_, array_bytes_, later}, view);
+}
+
+template <int R>
+void DotCopies<R>::Find(const Index<R>& index) {
+  held_ = this->IsInRange(index);
+  if (!held_) return;
+  CopyEach(index, &index_);
+  box_ = this->blocks_.BoxAt(index);
+  const bool in_place = always_in_place_ || format_.is_in_place(tensor_, box_);
+  copy_ = in_place ? nullptr : this->Bring(index, box_);
+}
+
+template <int R>
+void DotCopies<R>::Copy(const Box<R>& box, void* to) const {
+  format_.copy(tensor_, box, pad_, to);
+}
+
+template <int R>
+const void* DotCopies<R>::Panels() {
+  return this->Bring(index_, box_);
+}
+
+template <int R>
+bool DotCopies<R>::HasPanels() const {
+  return this->Has(index_);
+}
+
+template <int R>
 StagedBlocks<R>::StagedBlocks(Core& core, const Operand& operand, const AnyArray& array,
                               const Blocks<R>& blocks, bool is_in_place, size_t bytes,
                               bool may_stay)
@@ -179,6 +238,7 @@ bool StagedBlocks<R>::MayOverlap() const {
   template Box<R> MostRagged<R>(const Blocks<R>& blocks); \
   template Box<R> Unragged<R>(const Blocks<R>& blocks);   \
   template class BlockCopies<R>;                          \
+  template class DotCopies<R>;                            \
   template class StagedBlocks<R>
 KILN_FOR_EACH_RANK(KILN_RANK);
 #undef KILN_RANK

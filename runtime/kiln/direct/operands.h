@@ -11,6 +11,7 @@
 #include "kiln/core/record.h"
 #include "kiln/core/version.h"
 #include "kiln/errors/diagnostics.h"
+#include "kiln/format/dot_format.h"
 #include "kiln/format/rows.h"
 
 namespace kiln::inline KILN_ABI::internal {
@@ -29,7 +30,7 @@ constexpr int64_t kMostCached = int64_t{1} << 30;
 
 /// Copies of blocks that are read.
 template <int R>
-class BlockCopies : public PackedLater {
+class BlockCopies {
  public:
   BlockCopies(const BlockCopies&) = delete;
   BlockCopies& operator=(const BlockCopies&) = delete;
@@ -79,6 +80,42 @@ class BlockCopies : public PackedLater {
   char* data_ = nullptr;
   Tag* tags_ = nullptr;             // what each slot has
   SharedBlocks* shared_ = nullptr;  // instead
+};
+
+/// Copies of blocks of an operand of a dot. `tensor` and `pad` are a derived class's, which calls
+/// Begin when they are there.
+template <int R>
+class DotCopies : private BlockCopies<R>, private PackedLater {
+ public:
+  void CopyIn(const Index<R>&) {}
+  void LendTo(int32_t /*output*/) {}
+
+ protected:
+  /// `rows`: how many a block of B is multiplied with in all, if that is known, or kLiveRows.
+  DotCopies(Core& core, const Operand& operand, const Blocks<R>& blocks, const DotFormat<R>& format,
+            const void* tensor, const void* pad, int64_t rows);
+  ~DotCopies() = default;
+
+  void Begin(int64_t window);
+  /// Sets the view of a block, unless the core is not ok.
+  void Wait(const Index<R>& index, void* view);
+
+ private:
+  void Find(const Index<R>& index);
+  void Copy(const Box<R>& box, void* to) const override;
+  const void* Panels() override;
+  bool HasPanels() const override;
+
+  const DotFormat<R>& format_;
+  const void* const tensor_;
+  const void* const pad_;
+  const int64_t rows_;
+  const int64_t array_bytes_;
+  bool held_ = false;
+  bool always_in_place_ = false, packs_later_ = false;
+  Index<R> index_{};
+  Box<R> box_{};
+  const void* copy_ = nullptr;  // null: in place
 };
 
 /// An output's blocks, of which those that cannot be written in place are staged.

@@ -86,6 +86,7 @@ struct FormatOfA {
   using KGroup = typename Multiply::KGroup;
 
   using View = ViewOfA<KGroup>;
+  static constexpr bool kChoosesByRows = false;
 
   static size_t Depth(size_t k) { return PackedKGroupsOf<Multiply>(k); }
   static size_t Bytes(size_t rows, size_t k) {
@@ -194,6 +195,7 @@ struct FormatOfB {
   using KGroup = typename Multiply::KGroup;
 
   using View = ViewOfB<KGroup, kCanReadUnpackedB<Multiply, T>>;
+  static constexpr bool kChoosesByRows = true;
 
   static size_t Depth(size_t k) { return PackedKGroupsOf<Multiply>(k); }
   static size_t Bytes(size_t k, size_t cols) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
+#include <type_traits>
 
 #include "kiln/core/block.h"
 #include "kiln/core/core.h"
@@ -25,6 +26,12 @@ Pad<T> PadOf(const Options& options, Pad<T> pad) {
   return pad;
 }
 
+/// What a slot is before its copy has ended.
+template <typename T>
+Hole HoleOf(const Pad<T>& pad) {
+  return pad.reduced ? Hole::kEdge : Hole::kUnset;
+}
+
 template <typename T>
 AnyInit AnyInitOf(const Init<T>& init) {
   AnyInit any{init};
@@ -32,22 +39,39 @@ AnyInit AnyInitOf(const Init<T>& init) {
   return any;
 }
 
+/// An operand of a dot, for any instruction set.
+template <typename T, int R>
+class TypedEmulatedDotIn : public EmulatedDotIn<R> {
+ protected:
+  [[gnu::noinline]] TypedEmulatedDotIn(const DotFormat<R>& format, Core& core,
+                                       const Operand& operand, const Tensor<const T>& tensor,
+                                       const std::array<BlockDim, R>& dims, const Pad<T>& pad,
+                                       int buffers)
+      : EmulatedDotIn<R>(core, operand, tensor.data, {tensor.template extents<R>(), dims},
+                         ElementTypeOf<T>(), format, &tensor_, &pad_, buffers, HoleOf(pad)),
+        tensor_(tensor),
+        pad_(PadOf(core.options(), pad)) {}
+
+ private:
+  const Tensor<const T> tensor_;
+  const Pad<T> pad_;
+};
+
 }  // namespace internal
 
 struct Emulated {
   template <class Format, int R>
-  class In final : public internal::EmulatedIn<R> {
+  class RowsIn final : public internal::EmulatedIn<R> {
    public:
     using T = typename Format::Element;
     using View = typename Format::View;
 
-    [[gnu::noinline]] In(Core& core, const Operand& operand, const Tensor<const T>& tensor,
-                         const std::array<BlockDim, R>& dims, const Pad<T>& pad = NoPad(),
-                         int buffers = 2, int64_t /*window*/ = 0, int64_t /*rows*/ = 0)
+    [[gnu::noinline]] RowsIn(Core& core, const Operand& operand, const Tensor<const T>& tensor,
+                             const std::array<BlockDim, R>& dims, const Pad<T>& pad = NoPad(),
+                             int buffers = 2, int64_t /*window*/ = 0)
         : internal::EmulatedIn<R>(core, operand, tensor.data, {tensor.template extents<R>(), dims},
                                   internal::ElementTypeOf<T>(), Format::Bytes(ShapeOf<R>(dims)),
-                                  buffers,
-                                  pad.reduced ? internal::Hole::kEdge : internal::Hole::kUnset),
+                                  buffers, internal::HoleOf(pad)),
           tensor_(tensor),
           pad_(internal::PadOf(core.options(), pad)) {}
 
@@ -65,6 +89,28 @@ struct Emulated {
     const Tensor<const T> tensor_;
     const Pad<T> pad_;
   };
+
+  template <class Format, int R>
+  class DotIn final : public internal::TypedEmulatedDotIn<typename Format::Element, R> {
+   public:
+    using T = typename Format::Element;
+    using View = typename Format::View;
+
+    DotIn(Core& core, const Operand& operand, const Tensor<const T>& tensor,
+          const std::array<BlockDim, R>& dims, const Pad<T>& pad = NoPad(), int buffers = 2,
+          int64_t /*window*/ = 0, int64_t /*rows*/ = 0)
+        : internal::TypedEmulatedDotIn<T, R>(internal::kDotFormat<Format, R>, core, operand, tensor,
+                                             dims, pad, buffers) {}
+
+    View WaitIn(const Index<R>& index) {
+      View view;
+      this->WaitFor(index, &view);
+      return view;
+    }
+  };
+
+  template <class Format, int R>
+  using In = std::conditional_t<kIsOfDot<Format>, DotIn<Format, R>, RowsIn<Format, R>>;
 
   template <class Format, int R>
   class Out final : public internal::EmulatedOut<R> {

@@ -104,6 +104,30 @@ void EmulatedIn<R>::Finish(Slot& slot, const Box<R>& box) {
 }
 
 template <int R>
+EmulatedDotIn<R>::EmulatedDotIn(Core& core, const Operand& operand, const void* array,
+                                const Blocks<R>& blocks, const ElementType& element,
+                                const DotFormat<R>& format, const void* tensor, const void* pad,
+                                int buffers, Hole hole)
+    : EmulatedIn<R>(core, operand, array, blocks, element, format.bytes(blocks.shape()), buffers,
+                    hole),
+      format_(format),
+      tensor_(tensor),
+      pad_(pad) {}
+
+template <int R>
+void EmulatedDotIn<R>::WaitFor(const Index<R>& index, void* view) {
+  Box<R> box;
+  const void* const slot = this->Wait(index, &box);
+  if (slot != nullptr)
+    format_.set_view({.tensor = tensor_, .box = box, .copy = slot, .cpu = kTypicalCpu}, view);
+}
+
+template <int R>
+void EmulatedDotIn<R>::Copy(const Box<R>& box, void* slot) const {
+  format_.copy(tensor_, box, pad_, slot);
+}
+
+template <int R>
 EmulatedOut<R>::EmulatedOut(Core& core, const Operand& operand, const AnyArray& array,
                             const Blocks<R>& blocks, const ElementType& element, size_t bytes,
                             const AnyInit& init, int buffers)
@@ -210,8 +234,9 @@ void EmulatedOut<R>::Finish(Slot& slot) {
   CheckDefined(slot);
 }
 
-#define KILN_RANK(R)            \
-  template class EmulatedIn<R>; \
+#define KILN_RANK(R)               \
+  template class EmulatedIn<R>;    \
+  template class EmulatedDotIn<R>; \
   template class EmulatedOut<R>
 KILN_FOR_EACH_RANK(KILN_RANK);
 #undef KILN_RANK

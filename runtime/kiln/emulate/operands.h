@@ -10,6 +10,7 @@
 #include "kiln/core/record.h"
 #include "kiln/core/version.h"
 #include "kiln/emulate/slots.h"
+#include "kiln/format/dot_format.h"
 #include "kiln/format/elements.h"
 #include "kiln/format/rows.h"
 
@@ -63,6 +64,30 @@ class EmulatedIn {
   int64_t run_ = -1;
   Index<R> last_{};  // waited for, in run_
   Index<R> last_moved_{};
+};
+
+/// An operand of a dot that is read.
+template <int R>
+class EmulatedDotIn : private EmulatedIn<R> {
+ public:
+  using EmulatedIn<R>::CopyIn, EmulatedIn<R>::LendTo;
+
+ protected:
+  /// `array`: the address of the first element of `tensor`, which like `pad` may be made later.
+  EmulatedDotIn(Core& core, const Operand& operand, const void* array, const Blocks<R>& blocks,
+                const ElementType& element, const DotFormat<R>& format, const void* tensor,
+                const void* pad, int buffers, Hole hole);
+  ~EmulatedDotIn() = default;
+
+  /// Sets the view of a block after its copy, unless the core is not ok.
+  void WaitFor(const Index<R>& index, void* view);
+
+ private:
+  void Copy(const Box<R>& box, void* slot) const override;
+
+  const DotFormat<R>& format_;
+  const void* const tensor_;
+  const void* const pad_;
 };
 
 /// What an output block begins with.

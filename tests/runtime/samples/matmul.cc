@@ -13,6 +13,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tests/runtime/samples/matmul.cc"
 #include "hwy/foreach_target.h"  // first: compiles the rest once per target
+#include "kiln/dot/panels-inl.h"
 #include "kiln/kiln-inl.h"
 
 #ifndef KILN_SAMPLE_MATMUL_CALL

@@ -1,0 +1,100 @@
+// Formats of operands of dots, of which each instruction set has its own, as seen by what knows
+// neither the instruction set nor the type: that is compiled once for each rank.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kiln/core/block.h"
+#include "kiln/core/machine.h"
+#include "kiln/core/packed_later.h"
+#include "kiln/core/tensor.h"
+#include "kiln/core/types.h"
+#include "kiln/core/version.h"
+
+namespace kiln::inline KILN_ABI {
+
+/// Whether it is a format of dots. Beside the members that all formats have (format/rows.h) these
+/// say whether they choose by the rows of a product where a block is: then IsInPlaceFor(cpu, rows,
+/// tensor, box) and InPlaceFor of the same stand beside IsInPlace and InPlace.
+template <class Format>
+constexpr bool kIsOfDot = requires {
+  typename Format::KGroup;
+};
+
+namespace internal {
+
+/// A block of an operand of a dot, of which a format makes a view.
+template <int R>
+struct DotBlock {
+  const void* tensor;  // a Tensor of the format's elements
+  const Box<R>& box;
+  const void* copy;  // what the format has made of it, or null: it is read where it is
+  const Cpu& cpu;
+  int64_t rows = 0;              // of products with a B
+  int64_t array_bytes = 0;       // of what it is a block of, if that is known
+  PackedLater* later = nullptr;  // who packs it if that turns out to pay
+};
+
+/// A format, whatever its type.
+template <int R>
+struct DotFormat {
+  size_t bits;  // of an element
+  size_t (*bytes)(const Shape<R>& block);
+  bool (*is_in_place)(const void* tensor, const Box<R>& box);
+  /// Whether packing B does not pay in products of so many rows; null: of an A.
+  bool (*is_in_place_for)(const Cpu& cpu, int64_t rows, const void* tensor, const Box<R>& box);
+  void (*copy)(const void* tensor, const Box<R>& box, const void* pad, void* to);
+  void (*set_view)(const DotBlock<R>& block, void* view);
+};
+
+/// What it is made of.
+template <class Format, int R>
+struct MembersOf {
+  using T = typename Format::Element;
+  using View = typename Format::View;
+
+  static const Tensor<const T>& TensorOf(const void* tensor) {
+    return *static_cast<const Tensor<const T>*>(tensor);
+  }
+  static size_t Bytes(const Shape<R>& block) { return Format::Bytes(block); }
+  static bool IsInPlace(const void* tensor, const Box<R>& box) {
+    return Format::IsInPlace(TensorOf(tensor), box);
+  }
+  static bool IsInPlaceFor(const Cpu& cpu, int64_t rows, const void* tensor,
+                           const Box<R>& box) requires(Format::kChoosesByRows) {
+    return Format::IsInPlaceFor(cpu, rows, TensorOf(tensor), box);
+  }
+  static void Copy(const void* tensor, const Box<R>& box, const void* pad, void* to) {
+    Format::Copy(TensorOf(tensor), box, *static_cast<const Pad<T>*>(pad), to);
+  }
+  static View ViewOf(const DotBlock<R>& block) {
+    if (block.copy != nullptr) return Format::ViewOf(block.copy, block.box);
+    const Tensor<const T>& tensor = TensorOf(block.tensor);
+    if constexpr (Format::kChoosesByRows) {
+      return Format::InPlaceFor(block.cpu, block.rows, tensor, block.box);
+    } else {
+      return Format::InPlace(tensor, block.box);
+    }
+  }
+  static void SetView(const DotBlock<R>& block, void* to) {
+    View view = ViewOf(block);
+    if constexpr (requires { view.l2_bytes; }) view.l2_bytes = Unsigned(block.cpu.l2_bytes);
+    if constexpr (Format::kChoosesByRows) {
+      view.array_bytes = Unsigned(block.array_bytes);
+      view.last_cache_bytes = Unsigned(block.cpu.last_cache_bytes);
+      view.later = block.later;
+    }
+    *static_cast<View*>(to) = view;
+  }
+  static constexpr DotFormat<R> All() {
+    DotFormat<R> all{kBitsOf<T>, Bytes, IsInPlace, nullptr, Copy, SetView};
+    if constexpr (Format::kChoosesByRows) all.is_in_place_for = IsInPlaceFor;
+    return all;
+  }
+};
+template <class Format, int R>
+inline constexpr DotFormat<R> kDotFormat = MembersOf<Format, R>::All();
+
+}  // namespace internal
+}  // namespace kiln::inline KILN_ABI
