@@ -28,4 +28,9 @@ inline Planned PlanOf(const std::string& text) {
   return planned;
 }
 
+/// Whether the text of a plan has a part.
+inline bool Has(const std::string& plan, const std::string& text) {
+  return plan.find(text) != std::string::npos;
+}
+
 }  // namespace kiln

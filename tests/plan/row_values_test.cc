@@ -51,10 +51,6 @@ bool IsByVectors(const std::string& plan) {
   return false;
 }
 
-bool Has(const std::string& plan, const std::string& text) {
-  return plan.find(text) != std::string::npos;
-}
-
 const char* const kFade = "  o *= exp(top - largest)\n  o += dot(bf16(p), z)\n  top = largest\n";
 
 TEST_CASE("a function of what rows have one of is computed by vectors of rows") {

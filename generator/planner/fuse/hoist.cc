@@ -192,14 +192,15 @@ class Hoisting {
       return When{when.surely && (k == 0 || !IsLazy(*e)), when.often};
     };
     for (size_t k = 0; k < args.size(); ++k) args[k] = Rewritten(args[k], part(k));
-    if (IsFixed(std::make_shared<const Element>(copy)))  // as a whole, if at all
-      return std::make_shared<const Element>(copy);
+    const auto whole = std::make_shared<const Element>(copy);
+    if (IsFixed(whole, /*read_too=*/true)) return whole;  // as a whole, if at all
     for (size_t k = 0; k < args.size(); ++k) args[k] = WorthNaming(args[k], part(k));
     return std::make_shared<const Element>(copy);
   }
 
   ElementPtr WorthNaming(const ElementPtr& e, When when, const std::string& name = "") {
-    const bool worth = when.surely && when.often && IsWorthAName(e) && IsFixed(e);
+    const bool worth =
+        when.surely && when.often && IsWorthAName(e) && IsFixed(e, /*read_too=*/true);
     if (!worth) return e;
     const ElementPtr known = Known(e);
     return known ? known : Name(e, name.empty() ? NameOf(*e) : name);

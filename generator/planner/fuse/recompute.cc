@@ -11,6 +11,7 @@ namespace kiln {
 namespace {
 
 constexpr int kFewOperations = 2;
+constexpr int kFewLoads = 2;
 
 /// An input that nothing writes during the body, be it through an output that shares its memory.
 bool StaysTheSame(const Plan& plan, BufferId buffer) {
@@ -49,6 +50,7 @@ class Recompute {
     if (!IsOwn(place.buffer) || place.at.back().loop != loop) return false;
     const ElementPtr value = WithoutNames(store->value, body);
     if (!IsCheap(value) || !LoadedOnlyBehind(list, at, place)) return false;
+    if (!LoadsNoMore(list, at, place, value)) return false;
     for (size_t later = at + 1; later < list.size(); ++later) {
       if (!IsPass(list[later])) continue;
       const LoopId there = LoopOf(list[later]);
@@ -92,12 +94,36 @@ class Recompute {
     return expanded(value);
   }
 
-  /// Few additions and multiplications of one element of an input and of what is the same for the
+  /// Few additions and multiplications of few elements of inputs and of what is the same for the
   /// whole row, which gets a name in front of it (hoist.h).
   bool IsCheap(const ElementPtr& value) const {
     int operations = 0, loads = 0;
-    return value->dtype == DType::kF32 && Count(*value, &operations, &loads) && loads == 1 &&
-           operations <= kFewOperations;
+    return value->dtype == DType::kF32 && Count(*value, &operations, &loads) && loads > 0 &&
+           loads <= kFewLoads && operations <= kFewOperations;
+  }
+
+  /// Whether later passes load at most one of the value's elements in its place, as they have the
+  /// others.
+  bool LoadsNoMore(const Stages& list, size_t at, const Place& place,
+                   const ElementPtr& value) const {
+    const LoopId loop = LoopOf(list[at]);
+    for (size_t later = at + 1; later < list.size(); ++later) {
+      if (!IsPass(list[later]) || !Loads(list[later], In(LoopOf(list[later]), loop, place)))
+        continue;
+      int missing = 0;
+      ForEachLoad(value, [&](const Place& own) {
+        missing += !Loads(list[later], In(LoopOf(list[later]), loop, own));
+      });
+      if (missing > 1) return false;
+    }
+    return true;
+  }
+  static bool Loads(const Stage& pass, const Place& place) {
+    bool loads = false;
+    ForEachPlace(pass, [&](const Place& p, bool writes) {
+      loads = loads || (!writes && SamePlace(p, place));
+    });
+    return loads;
   }
 
   /// False where something else is in it.

@@ -148,7 +148,8 @@ ElementPtr Lowering::ReadForPack(const Node& of, DType element, const Point& poi
   const Node* value = &of;
   const auto plain = [&](const ElementPtr& e) {
     const Place* place = LoadedBy(*e);
-    if (!place) return false;
+    const Ref* ref = place ? plan_.RefOf(place->buffer) : nullptr;
+    if (!place || (ref && ref->role == Role::kPrefetch)) return false;  // which only the host reads
     int rows = 0, cols = 0;
     for (const Coordinate& at : place->at) {
       const bool chosen =

@@ -175,7 +175,9 @@ ElementPtr Lowering::Read(const Node& node, const Point& point) {
   const RefId ref(node.index);
   const Role role = kernel_[ref].role;
   if (role == Role::kScalar) return MakeElement(node.dtype, element::Scalar{ref});
-  const std::string& name = role == Role::kPrefetch ? "" : kernel_[ref].name;
+  // An element of a prefetch array is looked up within its range, and ends the call elsewhere.
+  const bool looks_up = role == Role::kPrefetch && node.shape.empty();
+  const std::string name = looks_up ? "" : kernel_[ref].name;
   return LoadOf({BufferOf(ref), Subscripted(name, node.subscripts, kernel_[ref].view, point)},
                 node.dtype);
 }

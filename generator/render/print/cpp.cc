@@ -39,7 +39,8 @@ constexpr std::string_view kOwnWords =
     "run_step RunGrid RunStep Scratch Signed SingleStep size_t Sorted SparsifyMask StackOf "
     "StoredCols "
     "specialization Squeezed start Status status Step step steps StoreOne StreamLanes StripSize "
-    "SumsInRows SumsOf TapList Tensor Tiers Tile TileSize TileSums u4 uint16_t uint32_t uint64_t "
+    "SumsInRows SumsOf TapList Tensor Tiers Tile TileOf TileSize TileSums u4 uint16_t uint32_t "
+    "uint64_t "
     "uint8_t UndefinedInit UnpackedA Unsigned when Within";
 
 /// `x_memory`, `first_x`: what templates make of a name, which no other name may be then.

@@ -144,6 +144,20 @@ std::string SpecializationView::Operand(RefId r) const {
          "}";
 }
 
+/// Prefetch arrays of which the body reads more than single elements.
+std::set<RefId> TilesInSmem(const Plan& plan) {
+  std::set<RefId> tiles;
+  for (const BodyPlan& body : plan.bodies) {
+    ForEachPlace(body.stages, [&](const Place& place, bool) {
+      const Ref* ref = plan.RefOf(place.buffer);
+      const bool loops = std::any_of(place.at.begin(), place.at.end(),
+                                     [](const Coordinate& c) { return bool(c.loop); });
+      if (loops && ref && ref->role == Role::kPrefetch) tiles.insert(plan[place.buffer].ref);
+    });
+  }
+  return tiles;
+}
+
 /// Scalars and prefetch arrays are in SMEM before the grid starts.
 void SpecializationView::InSmem(RefId r, std::vector<Fields>* holds) const {
   const Ref& ref = kernel_[r];
@@ -255,9 +269,15 @@ void SpecializationView::Operands() {
   fields_.SetList("shared_blocks", SharedBlocks());
   fields_.SetList("index_maps", IndexMaps());
   bool any_reads_data = false, any_maps = false, looks_ahead = false;
+  const std::set<RefId> tiles_in_smem = TilesInSmem(plan_);
   for (const RefId r : IdsOf(kernel_.refs)) {
     const Ref& ref = kernel_[r];
     InSmem(r, &holds);
+    if (tiles_in_smem.count(r)) {
+      members.emplace_back(StepType(r), names_[r]);
+      step_values_.push_back("TileOf<" + std::to_string(ref.view.size()) + ">(call." + names_[r] +
+                             ")");
+    }
     if (!IsPipelined(ref)) continue;
     const bool output = ref.role == Role::kOutput;
     members.emplace_back(StepType(r), names_[r]);

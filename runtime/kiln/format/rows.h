@@ -178,6 +178,18 @@ struct Rows {
   }
 };
 
+/// All of an array that is in SMEM.
+template <int V, typename T>
+Tile<T, V> TileOf(const Tensor<T>& array) {
+  Tile<T, V> tile;
+  tile.data = array.first();
+  for (int v = 0; v < V; ++v) {
+    tile.high[v] = Unsigned(array.shape[v]);
+    tile.stride[v] = v + 1 == V ? 1 : array.stride[v];
+  }
+  return tile;
+}
+
 /// Rows that are copied even where they could stay in place: an input whose memory an output takes
 /// over, when a step reads it after it has begun to write.
 template <typename T, int V>
