@@ -43,6 +43,8 @@ void Maker::AddScalars() {
     FillInput(name, dtype, facts);
     scope_.push_back(
         {{name + "[" + Number(dice_.Between(0, size - 1)) + "]", {}}, dtype, {}, facts});
+    facts.edges.resize(1);
+    scope_.push_back({{name, {}}, dtype, {{Number(size), size}}, facts});
   }
   if (!axes_.empty() && Want("key spec.let", 0.1)) {
     const AxisInfo& axis = dice_.Pick(axes_);
