@@ -37,6 +37,7 @@ class TypedDotCopies : public DotCopies<R> {
         pad_(pad) {
     this->Begin(window);
   }
+  ~TypedDotCopies() = default;
 
  private:
   const Tensor<const T> tensor_;

@@ -51,6 +51,7 @@ class TypedEmulatedDotIn : public EmulatedDotIn<R> {
                          ElementTypeOf<T>(), format, &tensor_, &pad_, buffers, HoleOf(pad)),
         tensor_(tensor),
         pad_(PadOf(core.options(), pad)) {}
+  ~TypedEmulatedDotIn() = default;
 
  private:
   const Tensor<const T> tensor_;
