@@ -29,7 +29,7 @@ TEST_CASE("a product of two inputs is made again where one of them is read anyho
   CHECK(Keeps(v + "  o = x * (v - m)\n"));
 }
 
-TEST_CASE("what takes more than two operations, or an input that is written, is kept") {
+TEST_CASE("a function, or what is made of three elements, is kept") {
   CHECK_FALSE(Keeps("  let v = x * 2 + 1\n  o = v - max(v, axis=1, keep=true)\n"));
   CHECK(Keeps("  let v = exp(x)\n  o = v - max(v, axis=1, keep=true)\n"));
   CHECK(Keeps("  let v = x * y * g\n  o = x * y * (v - max(v, axis=1, keep=true))\n"));

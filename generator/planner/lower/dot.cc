@@ -142,14 +142,25 @@ std::optional<stage::Tap> Lowering::TapOf(const Node& operand, DType element, co
   return tap;
 }
 
+namespace {
+
+/// Whether it is one element of a prefetch array, which has no place in a step.
+bool IsLookedUp(const Plan& plan, const Place& place) {
+  const Ref* ref = plan.RefOf(place.buffer);
+  return ref && ref->role == Role::kPrefetch &&
+         std::none_of(place.at.begin(), place.at.end(),
+                      [](const Coordinate& c) { return bool(c.loop); });
+}
+
+}  // namespace
+
 /// What is packed, in a buffer of its own unless it is in one already.
 ElementPtr Lowering::ReadForPack(const Node& of, DType element, const Point& point,
                                  const stage::Pack& pack) {
   const Node* value = &of;
   const auto plain = [&](const ElementPtr& e) {
     const Place* place = LoadedBy(*e);
-    const Ref* ref = place ? plan_.RefOf(place->buffer) : nullptr;
-    if (!place || (ref && ref->role == Role::kPrefetch)) return false;  // which only the host reads
+    if (!place || IsLookedUp(plan_, *place)) return false;
     int rows = 0, cols = 0;
     for (const Coordinate& at : place->at) {
       const bool chosen =

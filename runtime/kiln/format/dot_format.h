@@ -36,7 +36,7 @@ struct DotBlock {
   PackedLater* later = nullptr;  // who packs it if that turns out to pay
 };
 
-/// A format, whatever its type.
+/// A format, whatever its type: a table of its functions.
 template <int R>
 struct DotFormat {
   size_t bits;  // of an element
@@ -48,9 +48,9 @@ struct DotFormat {
   void (*set_view)(const DotBlock<R>& block, void* view);
 };
 
-/// What it is made of.
+/// The table of a format, and the functions in it.
 template <class Format, int R>
-struct MembersOf {
+struct TableOf {
   using T = typename Format::Element;
   using View = typename Format::View;
 
@@ -87,14 +87,14 @@ struct MembersOf {
     }
     *static_cast<View*>(to) = view;
   }
-  static constexpr DotFormat<R> All() {
-    DotFormat<R> all{kBitsOf<T>, Bytes, IsInPlace, nullptr, Copy, SetView};
-    if constexpr (Format::kChoosesByRows) all.is_in_place_for = IsInPlaceFor;
-    return all;
+  static constexpr DotFormat<R> Make() {
+    DotFormat<R> table{kBitsOf<T>, Bytes, IsInPlace, nullptr, Copy, SetView};
+    if constexpr (Format::kChoosesByRows) table.is_in_place_for = IsInPlaceFor;
+    return table;
   }
 };
 template <class Format, int R>
-inline constexpr DotFormat<R> kDotFormat = MembersOf<Format, R>::All();
+inline constexpr DotFormat<R> kDotFormat = TableOf<Format, R>::Make();
 
 }  // namespace internal
 }  // namespace kiln::inline KILN_ABI
