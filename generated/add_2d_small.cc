@@ -12,8 +12,8 @@
 #include "hwy/foreach_target.h"  // first: compiles the rest once per target
 #include "kiln/kiln-inl.h"
 
-#ifndef KILN_CALL_OF_add_2d_small
-#define KILN_CALL_OF_add_2d_small
+#ifndef KILN_TEXT_OF_add_2d_small
+#define KILN_TEXT_OF_add_2d_small
 namespace kiln::add_2d_small_text {
 /// A checked call.
 struct Call {
@@ -21,34 +21,14 @@ struct Call {
   Tensor<float> z;
   int64_t m, n;
 };
-}  // namespace kiln::add_2d_small_text
-#endif
-
-KILN_BEFORE_NAMESPACE();
-namespace kiln::add_2d_small_text::HWY_NAMESPACE {
-using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 constexpr int64_t bm = 128, bn = 128;
 
-/// What one step sees, and what it does.
+/// What one step sees.
 struct Step {
   Core& core;
   Tile<const float, 2> x, y;
   Tile<float, 2> z;
-
-  HWY_INLINE void Body() const {
-    const size_t m_size = x.high[0], n_size = x.high[1];
-    // add_2d.yaml:20  z = T(x + y)
-    for (size_t m_i = 0; m_i < m_size; ++m_i) {
-      StreamLanes(kFloats, n_size, z.stream, z.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
-        at.PrefetchStream(x.At(m_i, 0), x.At(m_i + 1, 0), n_i, n_size);
-        at.PrefetchStream(y.At(m_i, 0), y.At(m_i + 1, 0), n_i, n_size);
-        const auto x_0 = at.Load(x.At(m_i, n_i));
-        const auto y_0 = at.Load(y.At(m_i, n_i));
-        at.Store(hn::Add(x_0, y_0), z.At(m_i, n_i));
-      });
-    }
-  }
 };
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
@@ -60,6 +40,37 @@ struct Blocks {
     i = PassSize(core.cpu(), call.m, j);
   }
 };
+}  // namespace kiln::add_2d_small_text
+#endif
+
+KILN_BEFORE_NAMESPACE();
+namespace kiln::add_2d_small_text::HWY_NAMESPACE {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT
+
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  const Tile<const float, 2> x = step.x, y = step.y;
+  const Tile<float, 2> z = step.z;
+  const size_t m_size = x.high[0], n_size = x.high[1];
+  // add_2d.yaml:20  z = T(x + y)
+  for (size_t m_i = 0; m_i < m_size; ++m_i) {
+    StreamLanes(kFloats, n_size, z.stream, z.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
+      at.PrefetchStream(x.At(m_i, 0), x.At(m_i + 1, 0), n_i, n_size);
+      at.PrefetchStream(y.At(m_i, 0), y.At(m_i + 1, 0), n_i, n_size);
+      const auto x_0 = at.Load(x.At(m_i, n_i));
+      const auto y_0 = at.Load(y.At(m_i, n_i));
+      at.Store(hn::Add(x_0, y_0), z.At(m_i, n_i));
+    });
+  }
+}
+}  // namespace kiln::add_2d_small_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::add_2d_small_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
 
 /// The grid of one core.
 template <class Tiers>
@@ -74,30 +85,23 @@ void RunGrid(const Call& call, Core& core) {
   Out<Tiers, Rows<float, 2>, 2> z(core, {"z", 2, 17}, call.z, block);
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto block_index = [&](const Point<2>& at) { return Index<2>{at[0], at[1]}; };
   const auto copy_in = [&](const Point<2>& at) {
     x.CopyIn(block_index(at));
     y.CopyIn(block_index(at));
   };
   const auto run_step = [&](const Point<2>& at, const Point<2>& next) {
-    RunStep(Step{core, x.WaitIn(block_index(at)), y.WaitIn(block_index(at)),
-                 z.Open(block_index(at), at.run)});
-    if (!core.ok()) return;
+    const Step step{core, x.WaitIn(block_index(at)), y.WaitIn(block_index(at)),
+                    z.Open(block_index(at), at.run)};
+    if (!RunBody(body, step)) return;
     if (!next.more || z.Leaves(block_index(next), next.run)) z.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step);
   z.WaitOut();
 }
+}  // namespace kiln::add_2d_small_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::add_2d_small_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::add_2d_small_text { HWY_EXPORT(Run); }
 namespace kiln::inline add_2d_small_70fa31ee {
 
 Status add_2d_small(const Tensor<const float>& x, const Tensor<const float>& y,
@@ -108,7 +112,7 @@ Status add_2d_small(const Tensor<const float>& x, const Tensor<const float>& y,
   check.Input(x, "x", {call.m, call.n});
   check.Input(y, "y", {call.m, call.n});
   check.Output(z, "z", {call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(add_2d_small_text::Run), call);
+  return check.Run(context, KILN_GRIDS(add_2d_small_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_add_2d_small(const DLTensor* x, const DLTensor* y,

@@ -12,14 +12,22 @@
 #include "hwy/foreach_target.h"  // first: compiles the rest once per target
 #include "kiln/kiln-inl.h"
 
-#ifndef KILN_CALL_OF_add_matrices
-#define KILN_CALL_OF_add_matrices
+#ifndef KILN_TEXT_OF_add_matrices
+#define KILN_TEXT_OF_add_matrices
 namespace kiln::add_matrices_text {
 /// A checked call.
 struct Call {
   Tensor<const float> x, y;
   Tensor<float> z;
   int64_t m, n;
+};
+
+/// What one step sees.
+struct Step {
+  Core& core;
+  const Call& call;
+  Tile<const float, 2> x, y;
+  Tile<float, 2> z;
 };
 }  // namespace kiln::add_matrices_text
 #endif
@@ -28,27 +36,31 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::add_matrices_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-/// What one step sees, and what it does.
-struct Step {
-  Core& core;
-  const Call& call;
-  Tile<const float, 2> x, y;
-  Tile<float, 2> z;
-
-  HWY_INLINE void Body() const {
-    const size_t m_size = Unsigned(call.m), n_size = Unsigned(call.n);
-    // add_matrices.yaml:15  z = T(x + y)
-    for (size_t m_i = 0; m_i < m_size; ++m_i) {
-      StreamLanes(kFloats, n_size, z.stream, z.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
-        at.PrefetchStream(x.At(m_i, 0), x.At(m_i + 1, 0), n_i, n_size);
-        at.PrefetchStream(y.At(m_i, 0), y.At(m_i + 1, 0), n_i, n_size);
-        const auto x_0 = at.Load(x.At(m_i, n_i));
-        const auto y_0 = at.Load(y.At(m_i, n_i));
-        at.Store(hn::Add(x_0, y_0), z.At(m_i, n_i));
-      });
-    }
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  const Call& call = step.call;
+  const Tile<const float, 2> x = step.x, y = step.y;
+  const Tile<float, 2> z = step.z;
+  const size_t m_size = Unsigned(call.m), n_size = Unsigned(call.n);
+  // add_matrices.yaml:15  z = T(x + y)
+  for (size_t m_i = 0; m_i < m_size; ++m_i) {
+    StreamLanes(kFloats, n_size, z.stream, z.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
+      at.PrefetchStream(x.At(m_i, 0), x.At(m_i + 1, 0), n_i, n_size);
+      at.PrefetchStream(y.At(m_i, 0), y.At(m_i + 1, 0), n_i, n_size);
+      const auto x_0 = at.Load(x.At(m_i, n_i));
+      const auto y_0 = at.Load(y.At(m_i, n_i));
+      at.Store(hn::Add(x_0, y_0), z.At(m_i, n_i));
+    });
   }
-};
+}
+}  // namespace kiln::add_matrices_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::add_matrices_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
 
 /// The grid of one core.
 template <class Tiers>
@@ -62,28 +74,21 @@ void RunGrid(const Call& call, Core& core) {
   Out<Tiers, Rows<float, 2>, 2> z(core, {"z", 2, 12}, call.z, block);
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto copy_in = [&](const Point<0>&) {
     x.CopyIn({0, 0});
     y.CopyIn({0, 0});
   };
   const auto run_step = [&](const Point<0>& at, const Point<0>& next) {
-    RunStep(Step{core, call, x.WaitIn({0, 0}), y.WaitIn({0, 0}), z.Open({0, 0}, at.run)});
-    if (!core.ok()) return;
+    const Step step{core, call, x.WaitIn({0, 0}), y.WaitIn({0, 0}), z.Open({0, 0}, at.run)};
+    if (!RunBody(body, step)) return;
     if (!next.more || z.Leaves({0, 0}, next.run)) z.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step);
   z.WaitOut();
 }
+}  // namespace kiln::add_matrices_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::add_matrices_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::add_matrices_text { HWY_EXPORT(Run); }
 namespace kiln::inline add_matrices_bfbffbd4 {
 
 Status add_matrices(const Tensor<const float>& x, const Tensor<const float>& y,
@@ -94,7 +99,7 @@ Status add_matrices(const Tensor<const float>& x, const Tensor<const float>& y,
   check.Input(x, "x", {call.m, call.n});
   check.Input(y, "y", {call.m, call.n});
   check.Output(z, "z", {call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(add_matrices_text::Run), call);
+  return check.Run(context, KILN_GRIDS(add_matrices_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_add_matrices(const DLTensor* x, const DLTensor* y,

@@ -12,14 +12,24 @@
 #include "hwy/foreach_target.h"  // first: compiles the rest once per target
 #include "kiln/kiln-inl.h"
 
-#ifndef KILN_CALL_OF_add_pipelined_bf16
-#define KILN_CALL_OF_add_pipelined_bf16
+#ifndef KILN_TEXT_OF_add_pipelined_bf16
+#define KILN_TEXT_OF_add_pipelined_bf16
 namespace kiln::add_pipelined_bf16_text {
 /// A checked call.
 struct Call {
   Tensor<const bf16> x, y;
   Tensor<bf16> z;
   int64_t m, n;
+};
+
+constexpr int64_t bm = 256;
+
+/// What one step sees.
+struct Step {
+  Core& core;
+  const Call& call;
+  Tile<const bf16, 2> x, y;
+  Tile<bf16, 2> z;
 };
 }  // namespace kiln::add_pipelined_bf16_text
 #endif
@@ -28,29 +38,31 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::add_pipelined_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-constexpr int64_t bm = 256;
-
-/// What one step sees, and what it does.
-struct Step {
-  Core& core;
-  const Call& call;
-  Tile<const bf16, 2> x, y;
-  Tile<bf16, 2> z;
-
-  HWY_INLINE void Body() const {
-    const size_t m_size = x.high[0], n_size = Unsigned(call.n);
-    // add_pipelined.yaml:19  z = T(x + y)
-    for (size_t m_i = 0; m_i < m_size; ++m_i) {
-      StreamLanes(kFloats, n_size, z.stream, z.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
-        at.PrefetchStream(x.At(m_i, 0), x.At(m_i + 1, 0), n_i, n_size);
-        at.PrefetchStream(y.At(m_i, 0), y.At(m_i + 1, 0), n_i, n_size);
-        const auto x_0 = at.Load(x.At(m_i, n_i));
-        const auto y_0 = at.Load(y.At(m_i, n_i));
-        at.Store(hn::Add(x_0, y_0), z.At(m_i, n_i));
-      });
-    }
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  const Call& call = step.call;
+  const Tile<const bf16, 2> x = step.x, y = step.y;
+  const Tile<bf16, 2> z = step.z;
+  const size_t m_size = x.high[0], n_size = Unsigned(call.n);
+  // add_pipelined.yaml:19  z = T(x + y)
+  for (size_t m_i = 0; m_i < m_size; ++m_i) {
+    StreamLanes(kFloats, n_size, z.stream, z.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
+      at.PrefetchStream(x.At(m_i, 0), x.At(m_i + 1, 0), n_i, n_size);
+      at.PrefetchStream(y.At(m_i, 0), y.At(m_i + 1, 0), n_i, n_size);
+      const auto x_0 = at.Load(x.At(m_i, n_i));
+      const auto y_0 = at.Load(y.At(m_i, n_i));
+      at.Store(hn::Add(x_0, y_0), z.At(m_i, n_i));
+    });
   }
-};
+}
+}  // namespace kiln::add_pipelined_bf16_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::add_pipelined_bf16_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
 
 /// The grid of one core.
 template <class Tiers>
@@ -64,30 +76,23 @@ void RunGrid(const Call& call, Core& core) {
   Out<Tiers, Rows<bf16, 2>, 2> z(core, {"z", 2, 16}, call.z, block);
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto block_index = [&](const Point<1>& at) { return Index<2>{at[0], 0}; };
   const auto copy_in = [&](const Point<1>& at) {
     x.CopyIn(block_index(at));
     y.CopyIn(block_index(at));
   };
   const auto run_step = [&](const Point<1>& at, const Point<1>& next) {
-    RunStep(Step{core, call, x.WaitIn(block_index(at)), y.WaitIn(block_index(at)),
-                 z.Open(block_index(at), at.run)});
-    if (!core.ok()) return;
+    const Step step{core, call, x.WaitIn(block_index(at)), y.WaitIn(block_index(at)),
+                    z.Open(block_index(at), at.run)};
+    if (!RunBody(body, step)) return;
     if (!next.more || z.Leaves(block_index(next), next.run)) z.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step);
   z.WaitOut();
 }
+}  // namespace kiln::add_pipelined_bf16_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::add_pipelined_bf16_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::add_pipelined_bf16_text { HWY_EXPORT(Run); }
 namespace kiln::inline add_pipelined_bf16_bae07782 {
 
 Status add_pipelined_bf16(const Tensor<const bf16>& x, const Tensor<const bf16>& y,
@@ -99,7 +104,7 @@ Status add_pipelined_bf16(const Tensor<const bf16>& x, const Tensor<const bf16>&
   check.Input(x, "x", {call.m, call.n});
   check.Input(y, "y", {call.m, call.n});
   check.Output(z, "z", {call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(add_pipelined_bf16_text::Run), call);
+  return check.Run(context, KILN_GRIDS(add_pipelined_bf16_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_add_pipelined_bf16(const DLTensor* x, const DLTensor* y,

@@ -12,14 +12,22 @@
 #include "hwy/foreach_target.h"  // first: compiles the rest once per target
 #include "kiln/kiln-inl.h"
 
-#ifndef KILN_CALL_OF_add_vectors
-#define KILN_CALL_OF_add_vectors
+#ifndef KILN_TEXT_OF_add_vectors
+#define KILN_TEXT_OF_add_vectors
 namespace kiln::add_vectors_text {
 /// A checked call.
 struct Call {
   Tensor<const int32_t> x, y;
   Tensor<int32_t> o;
   int64_t n;
+};
+
+/// What one step sees.
+struct Step {
+  Core& core;
+  const Call& call;
+  Tile<const int32_t, 1> x, y;
+  Tile<int32_t, 1> o;
 };
 }  // namespace kiln::add_vectors_text
 #endif
@@ -28,25 +36,29 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::add_vectors_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-/// What one step sees, and what it does.
-struct Step {
-  Core& core;
-  const Call& call;
-  Tile<const int32_t, 1> x, y;
-  Tile<int32_t, 1> o;
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  const Call& call = step.call;
+  const Tile<const int32_t, 1> x = step.x, y = step.y;
+  const Tile<int32_t, 1> o = step.o;
+  const size_t n_size = Unsigned(call.n);
+  // add_vectors.yaml:15  o = T(x + y)
+  StreamLanes(kFloats, n_size, o.stream, o.At(0), [&](auto at, size_t n_i) HWY_ATTR {
+    at.PrefetchStream(x.At(n_i));
+    at.PrefetchStream(y.At(n_i));
+    const auto x_0 = at.Load(x.At(n_i));
+    const auto y_0 = at.Load(y.At(n_i));
+    at.Store(hn::Add(x_0, y_0), o.At(n_i));
+  });
+}
+}  // namespace kiln::add_vectors_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
 
-  HWY_INLINE void Body() const {
-    const size_t n_size = Unsigned(call.n);
-    // add_vectors.yaml:15  o = T(x + y)
-    StreamLanes(kFloats, n_size, o.stream, o.At(0), [&](auto at, size_t n_i) HWY_ATTR {
-      at.PrefetchStream(x.At(n_i));
-      at.PrefetchStream(y.At(n_i));
-      const auto x_0 = at.Load(x.At(n_i));
-      const auto y_0 = at.Load(y.At(n_i));
-      at.Store(hn::Add(x_0, y_0), o.At(n_i));
-    });
-  }
-};
+#if HWY_ONCE
+namespace kiln::add_vectors_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
 
 /// The grid of one core.
 template <class Tiers>
@@ -59,28 +71,21 @@ void RunGrid(const Call& call, Core& core) {
   Out<Tiers, Rows<int32_t, 1>, 1> o(core, {"o", 2, 12}, call.o, {All(call.n)});
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto copy_in = [&](const Point<0>&) {
     x.CopyIn({0});
     y.CopyIn({0});
   };
   const auto run_step = [&](const Point<0>& at, const Point<0>& next) {
-    RunStep(Step{core, call, x.WaitIn({0}), y.WaitIn({0}), o.Open({0}, at.run)});
-    if (!core.ok()) return;
+    const Step step{core, call, x.WaitIn({0}), y.WaitIn({0}), o.Open({0}, at.run)};
+    if (!RunBody(body, step)) return;
     if (!next.more || o.Leaves({0}, next.run)) o.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step);
   o.WaitOut();
 }
+}  // namespace kiln::add_vectors_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::add_vectors_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::add_vectors_text { HWY_EXPORT(Run); }
 namespace kiln::inline add_vectors_b909cc24 {
 
 Status add_vectors(const Tensor<const int32_t>& x, const Tensor<const int32_t>& y,
@@ -91,7 +96,7 @@ Status add_vectors(const Tensor<const int32_t>& x, const Tensor<const int32_t>& 
   check.Input(x, "x", {call.n});
   check.Input(y, "y", {call.n});
   check.Output(o, "o", {call.n});
-  return check.Run(context, KILN_DISPATCH(add_vectors_text::Run), call);
+  return check.Run(context, KILN_GRIDS(add_vectors_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_add_vectors(const DLTensor* x, const DLTensor* y,

@@ -28,8 +28,8 @@
 #include "kiln/kiln-inl.h"
 #include "kiln/dot/panels-inl.h"
 
-#ifndef KILN_CALL_OF_attention_bf16_kept
-#define KILN_CALL_OF_attention_bf16_kept
+#ifndef KILN_TEXT_OF_attention_bf16_kept
+#define KILN_TEXT_OF_attention_bf16_kept
 namespace kiln::attention_bf16_kept_text {
 /// A checked call.
 struct Call {
@@ -39,6 +39,31 @@ struct Call {
   Tensor<float> lse;
   int64_t hq, m, d, hk, n;
 };
+
+constexpr int64_t bq = 128, bk = 128, group = 4;
+
+/// What one step sees.
+struct Step {
+  Core& core;
+  const Call& call;
+  const Point<3> point;  // of axes 0: h, 1: i, 2: j
+  const std::array<int64_t, 3>& steps;
+  DotView q, k, v;
+  Tile<bf16, 2> o;
+  Tile<float, 2> lse;
+  Tile<float, 1> top, total;
+  Tile<float, 2> acc, s;
+  Tile<float, 1> new_top;
+  Tile<bf16, 2> p;
+  Tile<float, 1> fade, total_0;
+  void* panels_0_memory;
+};
+
+/// What the instruction set decides.
+struct Target {
+  DotFormat<3> q_format, k_format, v_format;
+  size_t panels_0_bytes;
+};
 }  // namespace kiln::attention_bf16_kept_text
 #endif
 
@@ -46,175 +71,180 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::attention_bf16_kept_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-constexpr int64_t bq = 128, bk = 128, group = 4;
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  const Call& call = step.call;
+  const Point<3> point = step.point;
+  const std::array<int64_t, 3>& steps = step.steps;
+  const auto q = ViewOf<UnpackedA<bf16>>(step.q);
+  const auto k = ViewOf<PackedBT<bf16>>(step.k);
+  const auto v = ViewOf<PackedB<bf16>>(step.v);
+  const Tile<bf16, 2> o = step.o;
+  const Tile<float, 2> lse = step.lse;
+  const Tile<float, 1> top = step.top, total = step.total;
+  const Tile<float, 2> acc = step.acc, s = step.s;
+  const Tile<float, 1> new_top = step.new_top;
+  const Tile<bf16, 2> p = step.p;
+  const Tile<float, 1> fade = step.fade, total_0 = step.total_0;
+  const size_t m_size = o.high[0], d_size = Unsigned(call.d);
+  // attention.yaml:43  when first(j):
+  if (point[2] == 0) {
+    ForLanes(kFloats, m_size, [&](auto at, size_t m_i) HWY_ATTR {
+      // attention.yaml:44  top = -inf
+      at.Store(at.Splat(-INFINITY), top.At(m_i));
 
-/// What one step sees, and what it does.
-struct Step {
-  Core& core;
-  const Call& call;
-  const Point<3> point;  // of axes 0: h, 1: i, 2: j
-  const std::array<int64_t, 3>& steps;
-  UnpackedA<bf16>::View q;
-  PackedBT<bf16>::View k;
-  PackedB<bf16>::View v;
-  Tile<bf16, 2> o;
-  Tile<float, 2> lse;
-  Tile<float, 1> top;
-  Tile<float, 1> total;
-  Tile<float, 2> acc;
-  Tile<float, 2> s;
-  Tile<float, 1> new_top;
-  Tile<bf16, 2> p;
-  Tile<float, 1> fade;
-  Tile<float, 1> total_0;
-  void* panels_0_memory;
+      // attention.yaml:45  total = 0
+      at.Store(at.Splat(0.0f), total.At(m_i));
+    });
 
-  HWY_INLINE void Body() const {
-    const size_t m_size = o.high[0], d_size = Unsigned(call.d);
-    // attention.yaml:43  when first(j):
-    if (point[2] == 0) {
-      ForLanes(kFloats, m_size, [&](auto at, size_t m_i) HWY_ATTR {
-        // attention.yaml:44  top = -inf
-        at.Store(at.Splat(-INFINITY), top.At(m_i));
-
-        // attention.yaml:45  total = 0
-        at.Store(at.Splat(0.0f), total.At(m_i));
-      });
-
-      // attention.yaml:46  acc = 0
-      for (size_t m_i = 0; m_i < m_size; ++m_i) {
-        ForLanes(kFloats, d_size, [&](auto at, size_t d_i) HWY_ATTR {
-          at.Store(at.Splat(0.0f), acc.At(m_i, d_i));
-        });
-      }
-    }
-
-    // attention.yaml:48  when j * bk <= last_column:
-    if (
-        MulInt(static_cast<int32_t>(point[2]),
-               128) <= SubInt(
-        Minimum(
-        SubInt(
-        AddInt(MulInt(AddInt(static_cast<int32_t>(point[1]), 1), 128),
-               static_cast<int32_t>(call.n)), static_cast<int32_t>(call.m)),
-        static_cast<int32_t>(call.n)), 1)) {
-      // attention.yaml:49  let row = i * bq + n - m + iota([bq, bk], 0)
-      const int32_t fixed =
-          SubInt(AddInt(MulInt(static_cast<int32_t>(point[1]), 128), static_cast<int32_t>(call.n)),
-                 static_cast<int32_t>(call.m));
-
-      // attention.yaml:52  let s = where(live, dot(q, k.T) * scale, -inf)
-      {
-        const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-          // attention.yaml:49  let row = i * bq + n - m + iota([bq, bk], 0)
-          const int32_t row_1 = AddInt(fixed, static_cast<int32_t>(Signed(m_i)));
-
-          // attention.yaml:50  let column = j * bk + iota([bq, bk], 1)
-          const auto column_0 =
-              hn::Add(at.Splat(MulInt(static_cast<int32_t>(point[2]), 128)),
-                      at.Iota(static_cast<int32_t>(n_i)));
-
-          // attention.yaml:51  let live = (column < n) & (column <= row)
-          const auto live_1 =
-              BothOf(Lt(column_0, at.Splat(static_cast<int32_t>(call.n))),
-                     Le(column_0, at.Splat(row_1)));
-
-          // attention.yaml:52  let s = where(live, dot(q, k.T) * scale, -inf)
-          at.Store(Select(live_1, hn::Mul(sum, at.Splat(call.scale)), at.Splat(-INFINITY)),
-                   s.At(m_i, n_i));
-        };
-        MultiplyTiles<Dot<bf16>>(q.rows, q, k, TileSums(), Nothing(), finish);
-      }
-
-      // attention.yaml:53  let new_top = max(top, max(s, axis=1, keep=true))
-      for (size_t m_i = 0; m_i < m_size; ++m_i) {
-        const float largest = MaxLanes<float>(kFloats, bk, [&](auto at, size_t n_i) HWY_ATTR {
-          const auto s_0 = at.Load(s.At(m_i, n_i));
-          return s_0;
-        });
-        const float new_top_0 = Maximum(LoadOne(top.At(m_i)), largest);
-        StoreOne(new_top_0, new_top.At(m_i));
-      }
-      for (size_t m_i = 0; m_i < m_size; ++m_i) {
-        const float new_top_1 = LoadOne(new_top.At(m_i));
-
-        // attention.yaml:56  total = total * fade + sum(p, axis=1, keep=true)
-        const float total_1 = SumLanes<float>(kFloats, bk, [&](auto at, size_t n_i) HWY_ATTR {
-          // attention.yaml:54  let p = exp(s - new_top)
-          const auto s_1 = at.Load(s.At(m_i, n_i));
-          const auto p_0 = Exp(hn::Sub(s_1, at.Splat(new_top_1)));
-          at.Store(p_0, p.At(m_i, n_i));
-          return p_0;
-        });
-        StoreOne(total_1, total_0.At(m_i));
-      }
-      ForLanes(kFloats, m_size, [&](auto at, size_t m_i) HWY_ATTR {
-        // attention.yaml:55  let fade = exp(top - new_top)
-        const auto top_0 = at.Load(top.At(m_i));
-        const auto new_top_2 = at.Load(new_top.At(m_i));
-        const auto fade_0 = Exp(hn::Sub(top_0, new_top_2));
-        at.Store(fade_0, fade.At(m_i));
-
-        // attention.yaml:56  total = total * fade + sum(p, axis=1, keep=true)
-        const auto total_2 = at.Load(total.At(m_i));
-        const auto total_0_0 = at.Load(total_0.At(m_i));
-        at.Store(hn::Add(hn::Mul(total_2, fade_0), total_0_0), total.At(m_i));
-      });
-
-      // attention.yaml:57  acc = acc * fade + dot(T(p), v)
-      const auto panels_0 = MatrixA<bf16>(
-          Tile<const bf16, 2>{p.At(0, 0), {p.stride[0], p.stride[1]}},
-          m_size, bk, panels_0_memory);
-      {
-        const auto finish = [=, *this](auto at, auto sum_0, size_t m_i, size_t d_i) HWY_ATTR {
-          const auto acc_0 = at.Load(acc.At(m_i, d_i));
-          at.Store(hn::Add(hn::Mul(acc_0, at.Splat(LoadOne(fade.At(m_i)))), sum_0),
-                   acc.At(m_i, d_i));
-        };
-        MultiplyTiles<Dot<bf16>>(panels_0.rows, panels_0, v, TileSums(), Nothing(), finish);
-      }
-
-      // attention.yaml:58  top = new_top
-      ForLanes(kFloats, m_size, [&](auto at, size_t m_i) HWY_ATTR {
-        const auto new_top_3 = at.Load(new_top.At(m_i));
-        at.Store(new_top_3, top.At(m_i));
-      });
-    }
-
-    // attention.yaml:61  o = T(acc / total)
-    if (point[2] + 1 == steps[2]) {
-      for (size_t m_i = 0; m_i < m_size; ++m_i) {
-        StreamLanes(kFloats, d_size, o.stream, o.At(m_i, 0), [&](auto at, size_t d_i) HWY_ATTR {
-          const auto acc_1 = at.Load(acc.At(m_i, d_i));
-          at.Store(DivideBy(acc_1, LoadOne(total.At(m_i))), o.At(m_i, d_i));
-        });
-      }
-
-      // attention.yaml:63  lse = (top + log(total)).T
-      StreamLanes(kFloats, m_size, lse.stream, lse.At(0, 0), [&](auto at, size_t m_i) HWY_ATTR {
-        const auto top_1 = at.Load(top.At(m_i));
-        const auto total_3 = at.Load(total.At(m_i));
-        at.Store(hn::Add(top_1, Log(total_3)), lse.At(0, m_i));
+    // attention.yaml:46  acc = 0
+    for (size_t m_i = 0; m_i < m_size; ++m_i) {
+      ForLanes(kFloats, d_size, [&](auto at, size_t d_i) HWY_ATTR {
+        at.Store(at.Splat(0.0f), acc.At(m_i, d_i));
       });
     }
   }
-};
+
+  // attention.yaml:48  when j * bk <= last_column:
+  if (
+      MulInt(static_cast<int32_t>(point[2]),
+             128) <= SubInt(
+      Minimum(
+      SubInt(
+      AddInt(MulInt(AddInt(static_cast<int32_t>(point[1]), 1), 128), static_cast<int32_t>(call.n)),
+      static_cast<int32_t>(call.m)), static_cast<int32_t>(call.n)), 1)) {
+    // attention.yaml:49  let row = i * bq + n - m + iota([bq, bk], 0)
+    const int32_t fixed =
+        SubInt(AddInt(MulInt(static_cast<int32_t>(point[1]), 128), static_cast<int32_t>(call.n)),
+               static_cast<int32_t>(call.m));
+
+    // attention.yaml:52  let s = where(live, dot(q, k.T) * scale, -inf)
+    {
+      const auto finish = [=, &call](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+        // attention.yaml:49  let row = i * bq + n - m + iota([bq, bk], 0)
+        const int32_t row_1 = AddInt(fixed, static_cast<int32_t>(Signed(m_i)));
+
+        // attention.yaml:50  let column = j * bk + iota([bq, bk], 1)
+        const auto column_0 =
+            hn::Add(at.Splat(MulInt(static_cast<int32_t>(point[2]), 128)),
+                    at.Iota(static_cast<int32_t>(n_i)));
+
+        // attention.yaml:51  let live = (column < n) & (column <= row)
+        const auto live_1 =
+            BothOf(Lt(column_0, at.Splat(static_cast<int32_t>(call.n))),
+                   Le(column_0, at.Splat(row_1)));
+
+        // attention.yaml:52  let s = where(live, dot(q, k.T) * scale, -inf)
+        at.Store(Select(live_1, hn::Mul(sum, at.Splat(call.scale)), at.Splat(-INFINITY)),
+                 s.At(m_i, n_i));
+      };
+      MultiplyTiles<Dot<bf16>>(q.rows, q, k, TileSums(), Nothing(), finish);
+    }
+
+    // attention.yaml:53  let new_top = max(top, max(s, axis=1, keep=true))
+    for (size_t m_i = 0; m_i < m_size; ++m_i) {
+      const float largest = MaxLanes<float>(kFloats, bk, [&](auto at, size_t n_i) HWY_ATTR {
+        const auto s_0 = at.Load(s.At(m_i, n_i));
+        return s_0;
+      });
+      const float new_top_0 = Maximum(LoadOne(top.At(m_i)), largest);
+      StoreOne(new_top_0, new_top.At(m_i));
+    }
+    for (size_t m_i = 0; m_i < m_size; ++m_i) {
+      const float new_top_1 = LoadOne(new_top.At(m_i));
+
+      // attention.yaml:56  total = total * fade + sum(p, axis=1, keep=true)
+      const float total_1 = SumLanes<float>(kFloats, bk, [&](auto at, size_t n_i) HWY_ATTR {
+        // attention.yaml:54  let p = exp(s - new_top)
+        const auto s_1 = at.Load(s.At(m_i, n_i));
+        const auto p_0 = Exp(hn::Sub(s_1, at.Splat(new_top_1)));
+        at.Store(p_0, p.At(m_i, n_i));
+        return p_0;
+      });
+      StoreOne(total_1, total_0.At(m_i));
+    }
+    ForLanes(kFloats, m_size, [&](auto at, size_t m_i) HWY_ATTR {
+      // attention.yaml:55  let fade = exp(top - new_top)
+      const auto top_0 = at.Load(top.At(m_i));
+      const auto new_top_2 = at.Load(new_top.At(m_i));
+      const auto fade_0 = Exp(hn::Sub(top_0, new_top_2));
+      at.Store(fade_0, fade.At(m_i));
+
+      // attention.yaml:56  total = total * fade + sum(p, axis=1, keep=true)
+      const auto total_2 = at.Load(total.At(m_i));
+      const auto total_0_0 = at.Load(total_0.At(m_i));
+      at.Store(hn::Add(hn::Mul(total_2, fade_0), total_0_0), total.At(m_i));
+    });
+
+    // attention.yaml:57  acc = acc * fade + dot(T(p), v)
+    const auto panels_0 = MatrixA<bf16>(
+        Tile<const bf16, 2>{p.At(0, 0), {p.stride[0], p.stride[1]}},
+        m_size, bk, step.panels_0_memory);
+    {
+      const auto finish = [=](auto at, auto sum_0, size_t m_i, size_t d_i) HWY_ATTR {
+        const auto acc_0 = at.Load(acc.At(m_i, d_i));
+        at.Store(hn::Add(hn::Mul(acc_0, at.Splat(LoadOne(fade.At(m_i)))), sum_0), acc.At(m_i, d_i));
+      };
+      MultiplyTiles<Dot<bf16>>(panels_0.rows, panels_0, v, TileSums(), Nothing(), finish);
+    }
+
+    // attention.yaml:58  top = new_top
+    ForLanes(kFloats, m_size, [&](auto at, size_t m_i) HWY_ATTR {
+      const auto new_top_3 = at.Load(new_top.At(m_i));
+      at.Store(new_top_3, top.At(m_i));
+    });
+  }
+
+  // attention.yaml:61  o = T(acc / total)
+  if (point[2] + 1 == steps[2]) {
+    for (size_t m_i = 0; m_i < m_size; ++m_i) {
+      StreamLanes(kFloats, d_size, o.stream, o.At(m_i, 0), [&](auto at, size_t d_i) HWY_ATTR {
+        const auto acc_1 = at.Load(acc.At(m_i, d_i));
+        at.Store(DivideBy(acc_1, LoadOne(total.At(m_i))), o.At(m_i, d_i));
+      });
+    }
+
+    // attention.yaml:63  lse = (top + log(total)).T
+    StreamLanes(kFloats, m_size, lse.stream, lse.At(0, 0), [&](auto at, size_t m_i) HWY_ATTR {
+      const auto top_1 = at.Load(top.At(m_i));
+      const auto total_3 = at.Load(total.At(m_i));
+      at.Store(hn::Add(top_1, Log(total_3)), lse.At(0, m_i));
+    });
+  }
+}
+
+Target MakeTarget(const Call&, const Core&) {
+  return {kDotFormat<UnpackedA<bf16>, 3>, kDotFormat<PackedBT<bf16>, 3>,
+          kDotFormat<PackedB<bf16>, 3>, PackedA<bf16>::Bytes(bq, bk)};
+}
+}  // namespace kiln::attention_bf16_kept_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::attention_bf16_kept_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
+HWY_EXPORT(MakeTarget);
 
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
+  const Target target = KILN_DISPATCH(MakeTarget)(call, core);
   const std::array<int64_t, 3> steps{call.hq, CeilDiv(call.m, bq), CeilDiv(call.n, bk)};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{0, 1}, core);
 
   Tiers::template Hold<float>(core, {"scale", 0, 9, Memory::kSmem}, {});
   const std::array k_v_block = {Squeezed(), Blocked(bk), All(call.d)};
   const std::array q_o_block = {Squeezed(), Clipped(bq), All(call.d)};
-  In<Tiers, UnpackedA<bf16>, 3> q(core, {"q", 1, 21}, call.q, q_o_block, NoPad{.reduced = true});
-  In<Tiers, PackedBT<bf16>, 3> k(core, {"k", 2, 25}, call.k, k_v_block, NoPad{.reduced = true},
-                                 /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
-  In<Tiers, PackedB<bf16>, 3> v(core, {"v", 3, 29}, call.v, k_v_block,
-                                Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
-                                /*window=*/steps[1] > 1 ? steps[2] : 0, /*rows=*/bq * steps[1]);
+  DotIn<Tiers, bf16, 3> q(core, {"q", 1, 21}, target.q_format, call.q, q_o_block,
+                          NoPad{.reduced = true});
+  DotIn<Tiers, bf16, 3> k(core, {"k", 2, 25}, target.k_format, call.k, k_v_block,
+                          NoPad{.reduced = true}, /*buffers=*/2,
+                          /*window=*/steps[1] > 1 ? steps[2] : 0);
+  DotIn<Tiers, bf16, 3> v(core, {"v", 3, 29}, target.v_format, call.v, k_v_block,
+                          Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
+                          /*window=*/steps[1] > 1 ? steps[2] : 0, /*rows=*/bq * steps[1]);
   Out<Tiers, Rows<bf16, 2>, 3> o(core, {"o", 4, 31}, call.o, q_o_block);
   Out<Tiers, Rows<float, 2>, 3> lse(core, {"lse", 5, 32}, call.lse,
                                     {Squeezed(), All(1), Clipped(bq)});
@@ -240,9 +270,10 @@ void RunGrid(const Call& call, Core& core) {
   float* const total_0_memory = Tiers::template Scratch<float>(core, {"total_0", 20}, total_0_count,
                                                                {bq});
   void* const panels_0_memory = Tiers::template Scratch<char>(core, {"panels_0", 21},
-                                                              PackedA<bf16>::Bytes(bq, bk));
+                                                              target.panels_0_bytes);
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto q_o_index = [&](const Point<3>& at) { return Index<3>{at[0], at[1], 0}; };
   const auto k_v_index = [&](const Point<3>& at) {
     return Index<3>{FloorDiv(at[0], group),
@@ -264,13 +295,13 @@ void RunGrid(const Call& call, Core& core) {
       Tiers::Forget(core, acc_memory, acc_count);
       run = at.run;
     }
-    RunStep(Step{
+    const Step step{
         core, call, at, steps, q.WaitIn(q_o_index(at)), k.WaitIn(k_v_index(at)),
         v.WaitIn(k_v_index(at)), o.Open(q_o_index(at), at.run), lse.Open(lse_index(at), at.run),
         MakeTile(top_memory, bq), MakeTile(total_memory, bq), MakeTile(acc_memory, bq, call.d),
         MakeTile(s_memory, bq, bk), MakeTile(new_top_memory, bq), MakeTile(p_memory, bq, bk),
-        MakeTile(fade_memory, bq), MakeTile(total_0_memory, bq), panels_0_memory});
-    if (!core.ok()) return;
+        MakeTile(fade_memory, bq), MakeTile(total_0_memory, bq), panels_0_memory};
+    if (!RunBody(body, step)) return;
     if (!next.more || o.Leaves(q_o_index(next), next.run)) o.CopyOut();
     if (!next.more || lse.Leaves(lse_index(next), next.run)) lse.CopyOut();
   };
@@ -278,16 +309,8 @@ void RunGrid(const Call& call, Core& core) {
   o.WaitOut();
   lse.WaitOut();
 }
+}  // namespace kiln::attention_bf16_kept_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::attention_bf16_kept_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::attention_bf16_kept_text { HWY_EXPORT(Run); }
 namespace kiln::inline attention_bf16_kept_131f2a5d {
 
 Status attention_bf16_kept(float scale, const Tensor<const bf16>& q, const Tensor<const bf16>& k,
@@ -311,7 +334,7 @@ Status attention_bf16_kept(float scale, const Tensor<const bf16>& q, const Tenso
                 {{"hq", call.hq}, {"hk", call.hk}});
   check.Require(call.m <= call.n, "m <= n",
                 {{"m", call.m}, {"n", call.n}});
-  return check.Run(context, KILN_DISPATCH(attention_bf16_kept_text::Run), call);
+  return check.Run(context, KILN_GRIDS(attention_bf16_kept_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_attention_bf16_kept(

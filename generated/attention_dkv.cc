@@ -32,8 +32,8 @@
 #include "kiln/kiln-inl.h"
 #include "kiln/dot/panels-inl.h"
 
-#ifndef KILN_CALL_OF_attention_dkv
-#define KILN_CALL_OF_attention_dkv
+#ifndef KILN_TEXT_OF_attention_dkv
+#define KILN_TEXT_OF_attention_dkv
 namespace kiln::attention_dkv_text {
 /// A checked call.
 struct Call {
@@ -44,30 +44,22 @@ struct Call {
   Tensor<bf16> dk, dv;
   int64_t hq, m, d, hk, n;
 };
-}  // namespace kiln::attention_dkv_text
-#endif
-
-KILN_BEFORE_NAMESPACE();
-namespace kiln::attention_dkv_text::HWY_NAMESPACE {
-using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 constexpr int64_t bq = 128, bk = 128, group = 4;
 
-/// What one step sees, and what it does.
+/// What one step sees.
 struct Step {
   Core& core;
   const Call& call;
   const Point<4> point;  // of axes 0: h, 1: j, 2: g, 3: i
   const std::array<int64_t, 4>& steps;
   Tile<const bf16, 2> q;
-  PackedBT<bf16>::View k, v;
+  DotView k, v;
   Tile<const bf16, 2> o;
   Tile<const float, 2> lse;
   Tile<const bf16, 2> d_o;
   Tile<bf16, 2> dk, dv;
-  Tile<float, 2> k_acc;
-  Tile<float, 2> v_acc;
-  Tile<float, 2> p;
+  Tile<float, 2> k_acc, v_acc, p;
   Tile<float, 1> delta;
   Tile<bf16, 2> ds;
   void* panels_0_memory;
@@ -76,130 +68,174 @@ struct Step {
   void* panels_3_memory;
   void* panels_4_memory;
   void* panels_5_memory;
+};
 
-  HWY_INLINE void Body() const {
-    const size_t n_size = dk.high[0], d_size = Unsigned(call.d);
-    // attention_dkv.yaml:47  when first(g) and first(i):
-    if (point[2] == 0 && point[3] == 0) {
-      for (size_t n_i = 0; n_i < n_size; ++n_i) {
-        ForLanes(kFloats, d_size, [&](auto at, size_t d_i) HWY_ATTR {
-          // attention_dkv.yaml:48  k_acc = 0
-          at.Store(at.Splat(0.0f), k_acc.At(n_i, d_i));
+/// What the instruction set decides.
+struct Target {
+  DotFormat<3> k_format, v_format;
+  size_t panels_0_bytes, panels_1_bytes, panels_2_bytes, panels_3_bytes, panels_4_bytes,
+      panels_5_bytes;
+};
+}  // namespace kiln::attention_dkv_text
+#endif
 
-          // attention_dkv.yaml:49  v_acc = 0
-          at.Store(at.Splat(0.0f), v_acc.At(n_i, d_i));
-        });
-      }
-    }
+KILN_BEFORE_NAMESPACE();
+namespace kiln::attention_dkv_text::HWY_NAMESPACE {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-    // attention_dkv.yaml:51  when i >= first_block:
-    if (
-        static_cast<int32_t>(point[3]) >= FloorDiv(
-        Maximum(
-        SubInt(AddInt(MulInt(static_cast<int32_t>(point[1]), 128), static_cast<int32_t>(call.m)),
-               static_cast<int32_t>(call.n)), 0), 128)) {
-      // attention_dkv.yaml:55  let p = where(live, exp(dot(q, k.T) * scale - lse.T), 0)
-      const auto panels_0 = PackA<bf16>(
-          Tile<const bf16, 2>{q.At(0, 0), {q.stride[0], q.stride[1]}},
-          bq, d_size, panels_0_memory);
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  const Call& call = step.call;
+  const Point<4> point = step.point;
+  const std::array<int64_t, 4>& steps = step.steps;
+  const Tile<const bf16, 2> q = step.q;
+  const auto k = ViewOf<PackedBT<bf16>>(step.k);
+  const auto v = ViewOf<PackedBT<bf16>>(step.v);
+  const Tile<const bf16, 2> o = step.o;
+  const Tile<const float, 2> lse = step.lse;
+  const Tile<const bf16, 2> d_o = step.d_o;
+  const Tile<bf16, 2> dk = step.dk, dv = step.dv;
+  const Tile<float, 2> k_acc = step.k_acc, v_acc = step.v_acc, p = step.p;
+  const Tile<float, 1> delta = step.delta;
+  const Tile<bf16, 2> ds = step.ds;
+  const size_t n_size = dk.high[0], d_size = Unsigned(call.d);
+  // attention_dkv.yaml:47  when first(g) and first(i):
+  if (point[2] == 0 && point[3] == 0) {
+    for (size_t n_i = 0; n_i < n_size; ++n_i) {
+      ForLanes(kFloats, d_size, [&](auto at, size_t d_i) HWY_ATTR {
+        // attention_dkv.yaml:48  k_acc = 0
+        at.Store(at.Splat(0.0f), k_acc.At(n_i, d_i));
 
-      // attention_dkv.yaml:52  let row = i * bq + n - m + iota([bq, bk], 0)
-      const int32_t fixed =
-          SubInt(AddInt(MulInt(static_cast<int32_t>(point[3]), 128), static_cast<int32_t>(call.n)),
-                 static_cast<int32_t>(call.m));
-
-      // attention_dkv.yaml:55  let p = where(live, exp(dot(q, k.T) * scale - lse.T), 0)
-      {
-        const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-          // attention_dkv.yaml:52  let row = i * bq + n - m + iota([bq, bk], 0)
-          const int32_t row_1 = AddInt(fixed, static_cast<int32_t>(Signed(m_i)));
-
-          // attention_dkv.yaml:53  let column = j * bk + iota([bq, bk], 1)
-          const auto column_0 =
-              hn::Add(at.Splat(MulInt(static_cast<int32_t>(point[1]), 128)),
-                      at.Iota(static_cast<int32_t>(n_i)));
-
-          // attention_dkv.yaml:54  let live = (row < n) & (column <= row)
-          const auto live_1 =
-              BothOf(at.Splat(row_1 < static_cast<int32_t>(call.n)), Le(column_0, at.Splat(row_1)));
-
-          // attention_dkv.yaml:55  let p = where(live, exp(dot(q, k.T) * scale - lse.T), 0)
-          const auto value_4 =
-              hn::Sub(hn::Mul(sum, at.Splat(call.scale)), at.Splat(LoadOne(lse.At(0, m_i))));
-          at.Store(Select(live_1, Exp(value_4), at.Splat(0.0f)), p.At(m_i, n_i));
-        };
-        MultiplyTiles<Dot<bf16>>(panels_0.rows, panels_0, k, TileSums(), Nothing(), finish);
-      }
-
-      // attention_dkv.yaml:56  let delta = sum(f32(o) * d_o, axis=1, keep=true)     # again: that
-      //     is cheaper than to store it
-      for (size_t m_i = 0; m_i < bq; ++m_i) {
-        const float total = SumLanes<float>(kFloats, d_size, [&](auto at, size_t d_i) HWY_ATTR {
-          const auto o_0 = at.Load(o.At(m_i, d_i));
-          const auto d_o_0 = at.Load(d_o.At(m_i, d_i));
-          return hn::Mul(o_0, d_o_0);
-        });
-        StoreOne(total, delta.At(m_i));
-      }
-
-      // attention_dkv.yaml:57  let ds = p * (dot(d_o, v.T) - delta)
-      const auto panels_1 = PackA<bf16>(
-          Tile<const bf16, 2>{d_o.At(0, 0), {d_o.stride[0], d_o.stride[1]}},
-          bq, d_size, panels_1_memory);
-      {
-        const auto finish = [=, *this](auto at, auto sum_0, size_t m_i, size_t n_i) HWY_ATTR {
-          const auto p_0 = at.Load(p.At(m_i, n_i));
-          at.Store(hn::Mul(p_0, hn::Sub(sum_0, at.Splat(LoadOne(delta.At(m_i))))), ds.At(m_i, n_i));
-        };
-        MultiplyTiles<Dot<bf16>>(panels_1.rows, panels_1, v, TileSums(), Nothing(), finish);
-      }
-
-      // attention_dkv.yaml:58  v_acc += dot(T(p).T, d_o)
-      const auto panels_2 = PackA<bf16>(
-          Tile<const float, 2>{p.At(0, 0), {p.stride[1], p.stride[0]}},
-          n_size, bq, panels_2_memory);
-      const auto panels_3 = PackB<bf16>(
-          Tile<const bf16, 2>{d_o.At(0, 0), {d_o.stride[0], d_o.stride[1]}},
-          bq, d_size, panels_3_memory);
-      {
-        MultiplyTiles<Dot<bf16>>(panels_2.rows, panels_2, panels_3,
-                                 SumsInRows(v_acc.At(0, 0), v_acc.stride[0], /*from_zero=*/false));
-      }
-
-      // attention_dkv.yaml:59  k_acc += dot(T(ds).T, q)
-      const auto panels_4 = PackA<bf16>(
-          Tile<const bf16, 2>{ds.At(0, 0), {ds.stride[1], ds.stride[0]}},
-          n_size, bq, panels_4_memory);
-      const auto panels_5 = PackB<bf16>(
-          Tile<const bf16, 2>{q.At(0, 0), {q.stride[0], q.stride[1]}},
-          bq, d_size, panels_5_memory);
-      {
-        MultiplyTiles<Dot<bf16>>(panels_4.rows, panels_4, panels_5,
-                                 SumsInRows(k_acc.At(0, 0), k_acc.stride[0], /*from_zero=*/false));
-      }
-    }
-
-    // attention_dkv.yaml:62  dk = T(k_acc * scale)
-    if (point[2] + 1 == steps[2] && point[3] + 1 == steps[3]) {
-      for (size_t n_i = 0; n_i < n_size; ++n_i) {
-        StreamLanes(kFloats, d_size,
-                    dk.stream && dv.stream && AreAlignedAlike(dk.At(n_i, 0), dv.At(n_i, 0)),
-            dk.At(n_i, 0), [&](auto at, size_t d_i) HWY_ATTR {
-          const auto k_acc_0 = at.Load(k_acc.At(n_i, d_i));
-          at.Store(hn::Mul(k_acc_0, at.Splat(call.scale)), dk.At(n_i, d_i));
-
-          // attention_dkv.yaml:63  dv = T(v_acc)
-          const auto v_acc_0 = at.Load(v_acc.At(n_i, d_i));
-          at.Store(v_acc_0, dv.At(n_i, d_i));
-        });
-      }
+        // attention_dkv.yaml:49  v_acc = 0
+        at.Store(at.Splat(0.0f), v_acc.At(n_i, d_i));
+      });
     }
   }
-};
+
+  // attention_dkv.yaml:51  when i >= first_block:
+  if (
+      static_cast<int32_t>(point[3]) >= FloorDiv(
+      Maximum(
+      SubInt(AddInt(MulInt(static_cast<int32_t>(point[1]), 128), static_cast<int32_t>(call.m)),
+             static_cast<int32_t>(call.n)), 0), 128)) {
+    // attention_dkv.yaml:55  let p = where(live, exp(dot(q, k.T) * scale - lse.T), 0)
+    const auto panels_0 = PackA<bf16>(
+        Tile<const bf16, 2>{q.At(0, 0), {q.stride[0], q.stride[1]}},
+        bq, d_size, step.panels_0_memory);
+
+    // attention_dkv.yaml:52  let row = i * bq + n - m + iota([bq, bk], 0)
+    const int32_t fixed =
+        SubInt(AddInt(MulInt(static_cast<int32_t>(point[3]), 128), static_cast<int32_t>(call.n)),
+               static_cast<int32_t>(call.m));
+
+    // attention_dkv.yaml:55  let p = where(live, exp(dot(q, k.T) * scale - lse.T), 0)
+    {
+      const auto finish = [=, &call](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+        // attention_dkv.yaml:52  let row = i * bq + n - m + iota([bq, bk], 0)
+        const int32_t row_1 = AddInt(fixed, static_cast<int32_t>(Signed(m_i)));
+
+        // attention_dkv.yaml:53  let column = j * bk + iota([bq, bk], 1)
+        const auto column_0 =
+            hn::Add(at.Splat(MulInt(static_cast<int32_t>(point[1]), 128)),
+                    at.Iota(static_cast<int32_t>(n_i)));
+
+        // attention_dkv.yaml:54  let live = (row < n) & (column <= row)
+        const auto live_1 =
+            BothOf(at.Splat(row_1 < static_cast<int32_t>(call.n)), Le(column_0, at.Splat(row_1)));
+
+        // attention_dkv.yaml:55  let p = where(live, exp(dot(q, k.T) * scale - lse.T), 0)
+        const auto value_4 =
+            hn::Sub(hn::Mul(sum, at.Splat(call.scale)), at.Splat(LoadOne(lse.At(0, m_i))));
+        at.Store(Select(live_1, Exp(value_4), at.Splat(0.0f)), p.At(m_i, n_i));
+      };
+      MultiplyTiles<Dot<bf16>>(panels_0.rows, panels_0, k, TileSums(), Nothing(), finish);
+    }
+
+    // attention_dkv.yaml:56  let delta = sum(f32(o) * d_o, axis=1, keep=true)     # again: that is
+    //     cheaper than to store it
+    for (size_t m_i = 0; m_i < bq; ++m_i) {
+      const float total = SumLanes<float>(kFloats, d_size, [&](auto at, size_t d_i) HWY_ATTR {
+        const auto o_0 = at.Load(o.At(m_i, d_i));
+        const auto d_o_0 = at.Load(d_o.At(m_i, d_i));
+        return hn::Mul(o_0, d_o_0);
+      });
+      StoreOne(total, delta.At(m_i));
+    }
+
+    // attention_dkv.yaml:57  let ds = p * (dot(d_o, v.T) - delta)
+    const auto panels_1 = PackA<bf16>(
+        Tile<const bf16, 2>{d_o.At(0, 0), {d_o.stride[0], d_o.stride[1]}},
+        bq, d_size, step.panels_1_memory);
+    {
+      const auto finish = [=](auto at, auto sum_0, size_t m_i, size_t n_i) HWY_ATTR {
+        const auto p_0 = at.Load(p.At(m_i, n_i));
+        at.Store(hn::Mul(p_0, hn::Sub(sum_0, at.Splat(LoadOne(delta.At(m_i))))), ds.At(m_i, n_i));
+      };
+      MultiplyTiles<Dot<bf16>>(panels_1.rows, panels_1, v, TileSums(), Nothing(), finish);
+    }
+
+    // attention_dkv.yaml:58  v_acc += dot(T(p).T, d_o)
+    const auto panels_2 = PackA<bf16>(
+        Tile<const float, 2>{p.At(0, 0), {p.stride[1], p.stride[0]}},
+        n_size, bq, step.panels_2_memory);
+    const auto panels_3 = PackB<bf16>(
+        Tile<const bf16, 2>{d_o.At(0, 0), {d_o.stride[0], d_o.stride[1]}},
+        bq, d_size, step.panels_3_memory);
+    {
+      MultiplyTiles<Dot<bf16>>(panels_2.rows, panels_2, panels_3,
+                               SumsInRows(v_acc.At(0, 0), v_acc.stride[0], /*from_zero=*/false));
+    }
+
+    // attention_dkv.yaml:59  k_acc += dot(T(ds).T, q)
+    const auto panels_4 = PackA<bf16>(
+        Tile<const bf16, 2>{ds.At(0, 0), {ds.stride[1], ds.stride[0]}},
+        n_size, bq, step.panels_4_memory);
+    const auto panels_5 = PackB<bf16>(
+        Tile<const bf16, 2>{q.At(0, 0), {q.stride[0], q.stride[1]}},
+        bq, d_size, step.panels_5_memory);
+    {
+      MultiplyTiles<Dot<bf16>>(panels_4.rows, panels_4, panels_5,
+                               SumsInRows(k_acc.At(0, 0), k_acc.stride[0], /*from_zero=*/false));
+    }
+  }
+
+  // attention_dkv.yaml:62  dk = T(k_acc * scale)
+  if (point[2] + 1 == steps[2] && point[3] + 1 == steps[3]) {
+    for (size_t n_i = 0; n_i < n_size; ++n_i) {
+      StreamLanes(kFloats, d_size,
+                  dk.stream && dv.stream && AreAlignedAlike(dk.At(n_i, 0), dv.At(n_i, 0)),
+          dk.At(n_i, 0), [&](auto at, size_t d_i) HWY_ATTR {
+        const auto k_acc_0 = at.Load(k_acc.At(n_i, d_i));
+        at.Store(hn::Mul(k_acc_0, at.Splat(call.scale)), dk.At(n_i, d_i));
+
+        // attention_dkv.yaml:63  dv = T(v_acc)
+        const auto v_acc_0 = at.Load(v_acc.At(n_i, d_i));
+        at.Store(v_acc_0, dv.At(n_i, d_i));
+      });
+    }
+  }
+}
+
+Target MakeTarget(const Call& call, const Core&) {
+  return {kDotFormat<PackedBT<bf16>, 3>, kDotFormat<PackedBT<bf16>, 3>,
+          PackedA<bf16>::Bytes(bq, call.d), PackedA<bf16>::Bytes(bq, call.d),
+          PackedA<bf16>::Bytes(bk, bq), PackedB<bf16>::Bytes(bq, call.d),
+          PackedA<bf16>::Bytes(bk, bq), PackedB<bf16>::Bytes(bq, call.d)};
+}
+}  // namespace kiln::attention_dkv_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::attention_dkv_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
+HWY_EXPORT(MakeTarget);
 
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
+  const Target target = KILN_DISPATCH(MakeTarget)(call, core);
   const std::array<int64_t, 4> steps{call.hk, CeilDiv(call.n, bk), group, CeilDiv(call.m, bq)};
   const Grid<4> grid(steps, /*parallel=*/2, /*cut first=*/{0, 1}, core);
 
@@ -209,10 +245,10 @@ void RunGrid(const Call& call, Core& core) {
   In<Tiers, Rows<bf16, 2>, 3> q(core, {"q", 1, 22}, call.q, q_o_d_o_block,
                                 Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
                                 /*window=*/steps[1] > 1 ? steps[2] * steps[3] : 0);
-  In<Tiers, PackedBT<bf16>, 3> k(core, {"k", 2, 27}, call.k, k_v_dk_and_more_block,
-                                 NoPad{.reduced = true});
-  In<Tiers, PackedBT<bf16>, 3> v(core, {"v", 3, 31}, call.v, k_v_dk_and_more_block,
-                                 NoPad{.reduced = true});
+  DotIn<Tiers, bf16, 3> k(core, {"k", 2, 27}, target.k_format, call.k, k_v_dk_and_more_block,
+                          NoPad{.reduced = true});
+  DotIn<Tiers, bf16, 3> v(core, {"v", 3, 31}, target.v_format, call.v, k_v_dk_and_more_block,
+                          NoPad{.reduced = true});
   In<Tiers, Rows<bf16, 2>, 3> o(core, {"o", 4, 32}, call.o, q_o_d_o_block,
                                 Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
                                 /*window=*/steps[1] > 1 ? steps[2] * steps[3] : 0);
@@ -238,19 +274,20 @@ void RunGrid(const Call& call, Core& core) {
   const size_t ds_count = TileSize<bf16>(bq, bk);
   bf16* const ds_memory = Tiers::template Scratch<bf16>(core, {"ds", 17}, ds_count, {bq, bk});
   void* const panels_0_memory = Tiers::template Scratch<char>(core, {"panels_0", 21},
-                                                              PackedA<bf16>::Bytes(bq, call.d));
+                                                              target.panels_0_bytes);
   void* const panels_1_memory = Tiers::template Scratch<char>(core, {"panels_1", 22},
-                                                              PackedA<bf16>::Bytes(bq, call.d));
+                                                              target.panels_1_bytes);
   void* const panels_2_memory = Tiers::template Scratch<char>(core, {"panels_2", 23},
-                                                              PackedA<bf16>::Bytes(bk, bq));
+                                                              target.panels_2_bytes);
   void* const panels_3_memory = Tiers::template Scratch<char>(core, {"panels_3", 24},
-                                                              PackedB<bf16>::Bytes(bq, call.d));
+                                                              target.panels_3_bytes);
   void* const panels_4_memory = Tiers::template Scratch<char>(core, {"panels_4", 25},
-                                                              PackedA<bf16>::Bytes(bk, bq));
+                                                              target.panels_4_bytes);
   void* const panels_5_memory = Tiers::template Scratch<char>(core, {"panels_5", 26},
-                                                              PackedB<bf16>::Bytes(bq, call.d));
+                                                              target.panels_5_bytes);
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto q_o_d_o_index = [&](const Point<4>& at) {
     return Index<3>{at[0] * group + at[2],
                     Maximum(at[3], FloorDiv(Maximum(at[1] * bk + call.m - call.n, int64_t{0}), bq)),
@@ -279,15 +316,15 @@ void RunGrid(const Call& call, Core& core) {
       Tiers::Forget(core, v_acc_memory, v_acc_count);
       run = at.run;
     }
-    RunStep(Step{
+    const Step step{
         core, call, at, steps, q.WaitIn(q_o_d_o_index(at)), k.WaitIn(k_v_dk_and_more_index(at)),
         v.WaitIn(k_v_dk_and_more_index(at)), o.WaitIn(q_o_d_o_index(at)), lse.WaitIn(lse_index(at)),
         d_o.WaitIn(q_o_d_o_index(at)), dk.Open(k_v_dk_and_more_index(at), at.run),
         dv.Open(k_v_dk_and_more_index(at), at.run), MakeTile(k_acc_memory, bk, call.d),
         MakeTile(v_acc_memory, bk, call.d), MakeTile(p_memory, bq, bk), MakeTile(delta_memory, bq),
         MakeTile(ds_memory, bq, bk), panels_0_memory, panels_1_memory, panels_2_memory,
-        panels_3_memory, panels_4_memory, panels_5_memory});
-    if (!core.ok()) return;
+        panels_3_memory, panels_4_memory, panels_5_memory};
+    if (!RunBody(body, step)) return;
     if (!next.more || dk.Leaves(k_v_dk_and_more_index(next), next.run)) dk.CopyOut();
     if (!next.more || dv.Leaves(k_v_dk_and_more_index(next), next.run)) dv.CopyOut();
   };
@@ -295,16 +332,8 @@ void RunGrid(const Call& call, Core& core) {
   dk.WaitOut();
   dv.WaitOut();
 }
+}  // namespace kiln::attention_dkv_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::attention_dkv_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::attention_dkv_text { HWY_EXPORT(Run); }
 namespace kiln::inline attention_dkv_32c784ab {
 
 Status attention_dkv(float scale, const Tensor<const bf16>& q, const Tensor<const bf16>& k,
@@ -331,7 +360,7 @@ Status attention_dkv(float scale, const Tensor<const bf16>& q, const Tensor<cons
                 {{"hq", call.hq}, {"hk", call.hk}});
   check.Require(call.m <= call.n, "m <= n",
                 {{"m", call.m}, {"n", call.n}});
-  return check.Run(context, KILN_DISPATCH(attention_dkv_text::Run), call);
+  return check.Run(context, KILN_GRIDS(attention_dkv_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_attention_dkv(

@@ -30,8 +30,8 @@
 #include "kiln/kiln-inl.h"
 #include "kiln/dot/panels-inl.h"
 
-#ifndef KILN_CALL_OF_attention_dq
-#define KILN_CALL_OF_attention_dq
+#ifndef KILN_TEXT_OF_attention_dq
+#define KILN_TEXT_OF_attention_dq
 namespace kiln::attention_dq_text {
 /// A checked call.
 struct Call {
@@ -42,6 +42,36 @@ struct Call {
   Tensor<bf16> dq;
   int64_t hq, m, d, hk, n;
 };
+
+constexpr int64_t bq = 128, bk = 128, group = 4;
+
+/// What one step sees.
+struct Step {
+  Core& core;
+  const Call& call;
+  const Point<3> point;  // of axes 0: h, 1: i, 2: j
+  const std::array<int64_t, 3>& steps;
+  DotView q;
+  Tile<const bf16, 2> k;
+  DotView v;
+  Tile<const bf16, 2> o;
+  Tile<const float, 2> lse;
+  Tile<const bf16, 2> d_o;
+  Tile<bf16, 2> dq;
+  Tile<float, 1> delta;
+  Tile<float, 2> acc, p;
+  Tile<bf16, 2> ds;
+  void* panels_0_memory;
+  void* panels_1_memory;
+  void* panels_2_memory;
+  void* panels_3_memory;
+};
+
+/// What the instruction set decides.
+struct Target {
+  DotFormat<3> q_format, v_format;
+  size_t panels_0_bytes, panels_1_bytes, panels_2_bytes, panels_3_bytes;
+};
 }  // namespace kiln::attention_dq_text
 #endif
 
@@ -49,397 +79,433 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::attention_dq_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-constexpr int64_t bq = 128, bk = 128, group = 4;
+HWY_INLINE void Body([[maybe_unused]] const Step& step, SingleStep) {
+  const Call& call = step.call;
+  const Point<3> point = step.point;
+  const auto q = ViewOf<UnpackedA<bf16>>(step.q);
+  const Tile<const bf16, 2> k = step.k;
+  const auto v = ViewOf<PackedBT<bf16>>(step.v);
+  const Tile<const bf16, 2> o = step.o;
+  const Tile<const float, 2> lse = step.lse;
+  const Tile<const bf16, 2> d_o = step.d_o;
+  const Tile<bf16, 2> dq = step.dq;
+  const Tile<float, 1> delta = step.delta;
+  const Tile<float, 2> p = step.p;
+  const Tile<bf16, 2> ds = step.ds;
+  const size_t m_size = o.high[0], d_size = Unsigned(call.d);
+  // attention_dq.yaml:45  delta = sum(f32(o) * d_o, axis=1, keep=true)
+  for (size_t m_i = 0; m_i < m_size; ++m_i) {
+    const float total = SumLanes<float>(kFloats, d_size, [&](auto at, size_t d_i) HWY_ATTR {
+      const auto o_0 = at.Load(o.At(m_i, d_i));
+      const auto d_o_0 = at.Load(d_o.At(m_i, d_i));
+      return hn::Mul(o_0, d_o_0);
+    });
+    StoreOne(total, delta.At(m_i));
+  }
 
-/// What one step sees, and what it does.
-struct Step {
-  Core& core;
-  const Call& call;
-  const Point<3> point;  // of axes 0: h, 1: i, 2: j
-  const std::array<int64_t, 3>& steps;
-  UnpackedA<bf16>::View q;
-  Tile<const bf16, 2> k;
-  PackedBT<bf16>::View v;
-  Tile<const bf16, 2> o;
-  Tile<const float, 2> lse;
-  Tile<const bf16, 2> d_o;
-  Tile<bf16, 2> dq;
-  Tile<float, 1> delta;
-  Tile<float, 2> acc;
-  Tile<float, 2> p;
-  Tile<bf16, 2> ds;
-  void* panels_0_memory;
-  void* panels_1_memory;
-  void* panels_2_memory;
-  void* panels_3_memory;
+  // attention_dq.yaml:48  when j * bk <= last_column:
+  if (
+      MulInt(static_cast<int32_t>(point[2]),
+             128) <= SubInt(
+      Minimum(
+      SubInt(
+      AddInt(MulInt(AddInt(static_cast<int32_t>(point[1]), 1), 128), static_cast<int32_t>(call.n)),
+      static_cast<int32_t>(call.m)), static_cast<int32_t>(call.n)), 1)) {
+    // attention_dq.yaml:52  let p = where(live, exp(dot(q, k.T) * scale - lse.T), 0)
+    const auto panels_0 = PackB<bf16>(
+        Tile<const bf16, 2>{k.At(0, 0), {k.stride[1], k.stride[0]}},
+        d_size, bk, step.panels_0_memory);
 
-  HWY_INLINE void Body(SingleStep) const {
-    const size_t m_size = o.high[0], d_size = Unsigned(call.d);
-    // attention_dq.yaml:45  delta = sum(f32(o) * d_o, axis=1, keep=true)
+    // attention_dq.yaml:49  let row = i * bq + n - m + iota([bq, bk], 0)
+    const int32_t fixed =
+        SubInt(AddInt(MulInt(static_cast<int32_t>(point[1]), 128), static_cast<int32_t>(call.n)),
+               static_cast<int32_t>(call.m));
+
+    // attention_dq.yaml:52  let p = where(live, exp(dot(q, k.T) * scale - lse.T), 0)
+    {
+      const auto finish = [=, &call](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+        // attention_dq.yaml:49  let row = i * bq + n - m + iota([bq, bk], 0)
+        const int32_t row_4 = AddInt(fixed, static_cast<int32_t>(Signed(m_i)));
+
+        // attention_dq.yaml:50  let column = j * bk + iota([bq, bk], 1)
+        const auto column_3 =
+            hn::Add(at.Splat(MulInt(static_cast<int32_t>(point[2]), 128)),
+                    at.Iota(static_cast<int32_t>(n_i)));
+
+        // attention_dq.yaml:51  let live = (column < n) & (column <= row)
+        const auto live_4 =
+            BothOf(Lt(column_3, at.Splat(static_cast<int32_t>(call.n))),
+                   Le(column_3, at.Splat(row_4)));
+
+        // attention_dq.yaml:52  let p = where(live, exp(dot(q, k.T) * scale - lse.T), 0)
+        const auto value_12 =
+            hn::Sub(hn::Mul(sum, at.Splat(call.scale)), at.Splat(LoadOne(lse.At(0, m_i))));
+        at.Store(Select(live_4, Exp(value_12), at.Splat(0.0f)), p.At(m_i, n_i));
+      };
+      MultiplyTiles<Dot<bf16>>(q.rows, q, panels_0, TileSums(), Nothing(), finish);
+    }
+
+    // attention_dq.yaml:53  let ds = p * (dot(d_o, v.T) - delta)     # through the softmax: a row
+    //     of p sums to 1, one of ds to 0
+    const auto panels_1 = PackA<bf16>(
+        Tile<const bf16, 2>{d_o.At(0, 0), {d_o.stride[0], d_o.stride[1]}},
+        m_size, d_size, step.panels_1_memory);
+    {
+      const auto finish = [=](auto at, auto sum_0, size_t m_i, size_t n_i) HWY_ATTR {
+        const auto p_3 = at.Load(p.At(m_i, n_i));
+        at.Store(hn::Mul(p_3, hn::Sub(sum_0, at.Splat(LoadOne(delta.At(m_i))))), ds.At(m_i, n_i));
+      };
+      MultiplyTiles<Dot<bf16>>(panels_1.rows, panels_1, v, TileSums(), Nothing(), finish);
+    }
+
+    // attention_dq.yaml:54  acc += dot(T(ds), k)
+    const auto panels_2 = MatrixA<bf16>(
+        Tile<const bf16, 2>{ds.At(0, 0), {ds.stride[0], ds.stride[1]}},
+        m_size, bk, step.panels_2_memory);
+    const auto panels_3 = PackB<bf16>(
+        Tile<const bf16, 2>{k.At(0, 0), {k.stride[0], k.stride[1]}},
+        bk, d_size, step.panels_3_memory);
+    {
+      const auto start = [=](auto at, size_t m_i, size_t d_i) HWY_ATTR {
+        at.Prefetch(dq.At(m_i, d_i));
+      };
+      const auto finish = [=, &call](auto at, auto sum_1, size_t m_i, size_t d_i) HWY_ATTR {
+        // attention_dq.yaml:57  dq = T(acc * scale)
+        at.Store(hn::Mul(sum_1, at.Splat(call.scale)), dq.At(m_i, d_i));
+      };
+      MultiplyTiles<Dot<bf16>>(panels_2.rows, panels_2, panels_3, TileSums(), start, finish, dq);
+    }
+  } else {
+    // attention_dq.yaml:57  dq = T(acc * scale)
     for (size_t m_i = 0; m_i < m_size; ++m_i) {
-      const float total = SumLanes<float>(kFloats, d_size, [&](auto at, size_t d_i) HWY_ATTR {
-        const auto o_0 = at.Load(o.At(m_i, d_i));
-        const auto d_o_0 = at.Load(d_o.At(m_i, d_i));
-        return hn::Mul(o_0, d_o_0);
+      StreamLanes(kFloats, d_size, dq.stream, dq.At(m_i, 0), [&](auto at, size_t d_i) HWY_ATTR {
+        at.Store(at.Splat(0.0f * call.scale), dq.At(m_i, d_i));
       });
-      StoreOne(total, delta.At(m_i));
-    }
-
-    // attention_dq.yaml:48  when j * bk <= last_column:
-    if (
-        MulInt(static_cast<int32_t>(point[2]),
-               128) <= SubInt(
-        Minimum(
-        SubInt(
-        AddInt(MulInt(AddInt(static_cast<int32_t>(point[1]), 1), 128),
-               static_cast<int32_t>(call.n)), static_cast<int32_t>(call.m)),
-        static_cast<int32_t>(call.n)), 1)) {
-      // attention_dq.yaml:52  let p = where(live, exp(dot(q, k.T) * scale - lse.T), 0)
-      const auto panels_0 = PackB<bf16>(
-          Tile<const bf16, 2>{k.At(0, 0), {k.stride[1], k.stride[0]}},
-          d_size, bk, panels_0_memory);
-
-      // attention_dq.yaml:49  let row = i * bq + n - m + iota([bq, bk], 0)
-      const int32_t fixed =
-          SubInt(AddInt(MulInt(static_cast<int32_t>(point[1]), 128), static_cast<int32_t>(call.n)),
-                 static_cast<int32_t>(call.m));
-
-      // attention_dq.yaml:52  let p = where(live, exp(dot(q, k.T) * scale - lse.T), 0)
-      {
-        const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-          // attention_dq.yaml:49  let row = i * bq + n - m + iota([bq, bk], 0)
-          const int32_t row_4 = AddInt(fixed, static_cast<int32_t>(Signed(m_i)));
-
-          // attention_dq.yaml:50  let column = j * bk + iota([bq, bk], 1)
-          const auto column_3 =
-              hn::Add(at.Splat(MulInt(static_cast<int32_t>(point[2]), 128)),
-                      at.Iota(static_cast<int32_t>(n_i)));
-
-          // attention_dq.yaml:51  let live = (column < n) & (column <= row)
-          const auto live_4 =
-              BothOf(Lt(column_3, at.Splat(static_cast<int32_t>(call.n))),
-                     Le(column_3, at.Splat(row_4)));
-
-          // attention_dq.yaml:52  let p = where(live, exp(dot(q, k.T) * scale - lse.T), 0)
-          const auto value_12 =
-              hn::Sub(hn::Mul(sum, at.Splat(call.scale)), at.Splat(LoadOne(lse.At(0, m_i))));
-          at.Store(Select(live_4, Exp(value_12), at.Splat(0.0f)), p.At(m_i, n_i));
-        };
-        MultiplyTiles<Dot<bf16>>(q.rows, q, panels_0, TileSums(), Nothing(), finish);
-      }
-
-      // attention_dq.yaml:53  let ds = p * (dot(d_o, v.T) - delta)     # through the softmax: a row
-      //     of p sums to 1, one of ds to 0
-      const auto panels_1 = PackA<bf16>(
-          Tile<const bf16, 2>{d_o.At(0, 0), {d_o.stride[0], d_o.stride[1]}},
-          m_size, d_size, panels_1_memory);
-      {
-        const auto finish = [=, *this](auto at, auto sum_0, size_t m_i, size_t n_i) HWY_ATTR {
-          const auto p_3 = at.Load(p.At(m_i, n_i));
-          at.Store(hn::Mul(p_3, hn::Sub(sum_0, at.Splat(LoadOne(delta.At(m_i))))), ds.At(m_i, n_i));
-        };
-        MultiplyTiles<Dot<bf16>>(panels_1.rows, panels_1, v, TileSums(), Nothing(), finish);
-      }
-
-      // attention_dq.yaml:54  acc += dot(T(ds), k)
-      const auto panels_2 = MatrixA<bf16>(
-          Tile<const bf16, 2>{ds.At(0, 0), {ds.stride[0], ds.stride[1]}},
-          m_size, bk, panels_2_memory);
-      const auto panels_3 = PackB<bf16>(
-          Tile<const bf16, 2>{k.At(0, 0), {k.stride[0], k.stride[1]}},
-          bk, d_size, panels_3_memory);
-      {
-        const auto start = [=, *this](auto at, size_t m_i, size_t d_i) HWY_ATTR {
-          at.Prefetch(dq.At(m_i, d_i));
-        };
-        const auto finish = [=, *this](auto at, auto sum_1, size_t m_i, size_t d_i) HWY_ATTR {
-          // attention_dq.yaml:57  dq = T(acc * scale)
-          at.Store(hn::Mul(sum_1, at.Splat(call.scale)), dq.At(m_i, d_i));
-        };
-        MultiplyTiles<Dot<bf16>>(panels_2.rows, panels_2, panels_3, TileSums(), start, finish, dq);
-      }
-    } else {
-      // attention_dq.yaml:57  dq = T(acc * scale)
-      for (size_t m_i = 0; m_i < m_size; ++m_i) {
-        StreamLanes(kFloats, d_size, dq.stream, dq.At(m_i, 0), [&](auto at, size_t d_i) HWY_ATTR {
-          at.Store(at.Splat(0.0f * call.scale), dq.At(m_i, d_i));
-        });
-      }
     }
   }
+}
 
-  HWY_INLINE void Body(First) const {
-    const size_t m_size = o.high[0], d_size = Unsigned(call.d);
-    // attention_dq.yaml:45  delta = sum(f32(o) * d_o, axis=1, keep=true)
+HWY_INLINE void Body([[maybe_unused]] const Step& step, First) {
+  const Call& call = step.call;
+  const Point<3> point = step.point;
+  const auto q = ViewOf<UnpackedA<bf16>>(step.q);
+  const Tile<const bf16, 2> k = step.k;
+  const auto v = ViewOf<PackedBT<bf16>>(step.v);
+  const Tile<const bf16, 2> o = step.o;
+  const Tile<const float, 2> lse = step.lse;
+  const Tile<const bf16, 2> d_o = step.d_o;
+  const Tile<float, 1> delta = step.delta;
+  const Tile<float, 2> acc = step.acc, p = step.p;
+  const Tile<bf16, 2> ds = step.ds;
+  const size_t m_size = o.high[0], d_size = Unsigned(call.d);
+  // attention_dq.yaml:45  delta = sum(f32(o) * d_o, axis=1, keep=true)
+  for (size_t m_i = 0; m_i < m_size; ++m_i) {
+    const float total = SumLanes<float>(kFloats, d_size, [&](auto at, size_t d_i) HWY_ATTR {
+      const auto o_0 = at.Load(o.At(m_i, d_i));
+      const auto d_o_0 = at.Load(d_o.At(m_i, d_i));
+      return hn::Mul(o_0, d_o_0);
+    });
+    StoreOne(total, delta.At(m_i));
+  }
+
+  // attention_dq.yaml:48  when j * bk <= last_column:
+  if (
+      MulInt(static_cast<int32_t>(point[2]),
+             128) <= SubInt(
+      Minimum(
+      SubInt(
+      AddInt(MulInt(AddInt(static_cast<int32_t>(point[1]), 1), 128), static_cast<int32_t>(call.n)),
+      static_cast<int32_t>(call.m)), static_cast<int32_t>(call.n)), 1)) {
+    // attention_dq.yaml:52  let p = where(live, exp(dot(q, k.T) * scale - lse.T), 0)
+    const auto panels_0 = PackB<bf16>(
+        Tile<const bf16, 2>{k.At(0, 0), {k.stride[1], k.stride[0]}},
+        d_size, bk, step.panels_0_memory);
+
+    // attention_dq.yaml:49  let row = i * bq + n - m + iota([bq, bk], 0)
+    const int32_t fixed =
+        SubInt(AddInt(MulInt(static_cast<int32_t>(point[1]), 128), static_cast<int32_t>(call.n)),
+               static_cast<int32_t>(call.m));
+
+    // attention_dq.yaml:52  let p = where(live, exp(dot(q, k.T) * scale - lse.T), 0)
+    {
+      const auto finish = [=, &call](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+        // attention_dq.yaml:49  let row = i * bq + n - m + iota([bq, bk], 0)
+        const int32_t row_4 = AddInt(fixed, static_cast<int32_t>(Signed(m_i)));
+
+        // attention_dq.yaml:50  let column = j * bk + iota([bq, bk], 1)
+        const auto column_3 =
+            hn::Add(at.Splat(MulInt(static_cast<int32_t>(point[2]), 128)),
+                    at.Iota(static_cast<int32_t>(n_i)));
+
+        // attention_dq.yaml:51  let live = (column < n) & (column <= row)
+        const auto live_4 =
+            BothOf(Lt(column_3, at.Splat(static_cast<int32_t>(call.n))),
+                   Le(column_3, at.Splat(row_4)));
+
+        // attention_dq.yaml:52  let p = where(live, exp(dot(q, k.T) * scale - lse.T), 0)
+        const auto value_12 =
+            hn::Sub(hn::Mul(sum, at.Splat(call.scale)), at.Splat(LoadOne(lse.At(0, m_i))));
+        at.Store(Select(live_4, Exp(value_12), at.Splat(0.0f)), p.At(m_i, n_i));
+      };
+      MultiplyTiles<Dot<bf16>>(q.rows, q, panels_0, TileSums(), Nothing(), finish);
+    }
+
+    // attention_dq.yaml:53  let ds = p * (dot(d_o, v.T) - delta)     # through the softmax: a row
+    //     of p sums to 1, one of ds to 0
+    const auto panels_1 = PackA<bf16>(
+        Tile<const bf16, 2>{d_o.At(0, 0), {d_o.stride[0], d_o.stride[1]}},
+        m_size, d_size, step.panels_1_memory);
+    {
+      const auto finish = [=](auto at, auto sum_0, size_t m_i, size_t n_i) HWY_ATTR {
+        const auto p_3 = at.Load(p.At(m_i, n_i));
+        at.Store(hn::Mul(p_3, hn::Sub(sum_0, at.Splat(LoadOne(delta.At(m_i))))), ds.At(m_i, n_i));
+      };
+      MultiplyTiles<Dot<bf16>>(panels_1.rows, panels_1, v, TileSums(), Nothing(), finish);
+    }
+
+    // attention_dq.yaml:54  acc += dot(T(ds), k)
+    const auto panels_2 = MatrixA<bf16>(
+        Tile<const bf16, 2>{ds.At(0, 0), {ds.stride[0], ds.stride[1]}},
+        m_size, bk, step.panels_2_memory);
+    const auto panels_3 = PackB<bf16>(
+        Tile<const bf16, 2>{k.At(0, 0), {k.stride[0], k.stride[1]}},
+        bk, d_size, step.panels_3_memory);
+    {
+      MultiplyTiles<Dot<bf16>>(panels_2.rows, panels_2, panels_3,
+                               SumsInRows(acc.At(0, 0), acc.stride[0], /*from_zero=*/true));
+    }
+  } else {
+    // attention_dq.yaml:46  acc = 0
     for (size_t m_i = 0; m_i < m_size; ++m_i) {
-      const float total = SumLanes<float>(kFloats, d_size, [&](auto at, size_t d_i) HWY_ATTR {
-        const auto o_0 = at.Load(o.At(m_i, d_i));
-        const auto d_o_0 = at.Load(d_o.At(m_i, d_i));
-        return hn::Mul(o_0, d_o_0);
+      ForLanes(kFloats, d_size, [&](auto at, size_t d_i) HWY_ATTR {
+        at.Store(at.Splat(0.0f), acc.At(m_i, d_i));
       });
-      StoreOne(total, delta.At(m_i));
-    }
-
-    // attention_dq.yaml:48  when j * bk <= last_column:
-    if (
-        MulInt(static_cast<int32_t>(point[2]),
-               128) <= SubInt(
-        Minimum(
-        SubInt(
-        AddInt(MulInt(AddInt(static_cast<int32_t>(point[1]), 1), 128),
-               static_cast<int32_t>(call.n)), static_cast<int32_t>(call.m)),
-        static_cast<int32_t>(call.n)), 1)) {
-      // attention_dq.yaml:52  let p = where(live, exp(dot(q, k.T) * scale - lse.T), 0)
-      const auto panels_0 = PackB<bf16>(
-          Tile<const bf16, 2>{k.At(0, 0), {k.stride[1], k.stride[0]}},
-          d_size, bk, panels_0_memory);
-
-      // attention_dq.yaml:49  let row = i * bq + n - m + iota([bq, bk], 0)
-      const int32_t fixed =
-          SubInt(AddInt(MulInt(static_cast<int32_t>(point[1]), 128), static_cast<int32_t>(call.n)),
-                 static_cast<int32_t>(call.m));
-
-      // attention_dq.yaml:52  let p = where(live, exp(dot(q, k.T) * scale - lse.T), 0)
-      {
-        const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-          // attention_dq.yaml:49  let row = i * bq + n - m + iota([bq, bk], 0)
-          const int32_t row_4 = AddInt(fixed, static_cast<int32_t>(Signed(m_i)));
-
-          // attention_dq.yaml:50  let column = j * bk + iota([bq, bk], 1)
-          const auto column_3 =
-              hn::Add(at.Splat(MulInt(static_cast<int32_t>(point[2]), 128)),
-                      at.Iota(static_cast<int32_t>(n_i)));
-
-          // attention_dq.yaml:51  let live = (column < n) & (column <= row)
-          const auto live_4 =
-              BothOf(Lt(column_3, at.Splat(static_cast<int32_t>(call.n))),
-                     Le(column_3, at.Splat(row_4)));
-
-          // attention_dq.yaml:52  let p = where(live, exp(dot(q, k.T) * scale - lse.T), 0)
-          const auto value_12 =
-              hn::Sub(hn::Mul(sum, at.Splat(call.scale)), at.Splat(LoadOne(lse.At(0, m_i))));
-          at.Store(Select(live_4, Exp(value_12), at.Splat(0.0f)), p.At(m_i, n_i));
-        };
-        MultiplyTiles<Dot<bf16>>(q.rows, q, panels_0, TileSums(), Nothing(), finish);
-      }
-
-      // attention_dq.yaml:53  let ds = p * (dot(d_o, v.T) - delta)     # through the softmax: a row
-      //     of p sums to 1, one of ds to 0
-      const auto panels_1 = PackA<bf16>(
-          Tile<const bf16, 2>{d_o.At(0, 0), {d_o.stride[0], d_o.stride[1]}},
-          m_size, d_size, panels_1_memory);
-      {
-        const auto finish = [=, *this](auto at, auto sum_0, size_t m_i, size_t n_i) HWY_ATTR {
-          const auto p_3 = at.Load(p.At(m_i, n_i));
-          at.Store(hn::Mul(p_3, hn::Sub(sum_0, at.Splat(LoadOne(delta.At(m_i))))), ds.At(m_i, n_i));
-        };
-        MultiplyTiles<Dot<bf16>>(panels_1.rows, panels_1, v, TileSums(), Nothing(), finish);
-      }
-
-      // attention_dq.yaml:54  acc += dot(T(ds), k)
-      const auto panels_2 = MatrixA<bf16>(
-          Tile<const bf16, 2>{ds.At(0, 0), {ds.stride[0], ds.stride[1]}},
-          m_size, bk, panels_2_memory);
-      const auto panels_3 = PackB<bf16>(
-          Tile<const bf16, 2>{k.At(0, 0), {k.stride[0], k.stride[1]}},
-          bk, d_size, panels_3_memory);
-      {
-        MultiplyTiles<Dot<bf16>>(panels_2.rows, panels_2, panels_3,
-                                 SumsInRows(acc.At(0, 0), acc.stride[0], /*from_zero=*/true));
-      }
-    } else {
-      // attention_dq.yaml:46  acc = 0
-      for (size_t m_i = 0; m_i < m_size; ++m_i) {
-        ForLanes(kFloats, d_size, [&](auto at, size_t d_i) HWY_ATTR {
-          at.Store(at.Splat(0.0f), acc.At(m_i, d_i));
-        });
-      }
     }
   }
+}
 
-  HWY_INLINE void Body(Middle) const {
-    const size_t d_size = Unsigned(call.d), m_size = o.high[0];
-    // attention_dq.yaml:48  when j * bk <= last_column:
-    if (
-        MulInt(static_cast<int32_t>(point[2]),
-               128) <= SubInt(
-        Minimum(
-        SubInt(
-        AddInt(MulInt(AddInt(static_cast<int32_t>(point[1]), 1), 128),
-               static_cast<int32_t>(call.n)), static_cast<int32_t>(call.m)),
-        static_cast<int32_t>(call.n)), 1)) {
-      // attention_dq.yaml:52  let p = where(live, exp(dot(q, k.T) * scale - lse.T), 0)
-      const auto panels_0 = PackB<bf16>(
-          Tile<const bf16, 2>{k.At(0, 0), {k.stride[1], k.stride[0]}},
-          d_size, bk, panels_0_memory);
+HWY_INLINE void Body([[maybe_unused]] const Step& step, Middle) {
+  const Call& call = step.call;
+  const Point<3> point = step.point;
+  const auto q = ViewOf<UnpackedA<bf16>>(step.q);
+  const Tile<const bf16, 2> k = step.k;
+  const auto v = ViewOf<PackedBT<bf16>>(step.v);
+  const Tile<const bf16, 2> o = step.o;
+  const Tile<const float, 2> lse = step.lse;
+  const Tile<const bf16, 2> d_o = step.d_o;
+  const Tile<float, 1> delta = step.delta;
+  const Tile<float, 2> acc = step.acc, p = step.p;
+  const Tile<bf16, 2> ds = step.ds;
+  const size_t d_size = Unsigned(call.d), m_size = o.high[0];
+  // attention_dq.yaml:48  when j * bk <= last_column:
+  if (
+      MulInt(static_cast<int32_t>(point[2]),
+             128) <= SubInt(
+      Minimum(
+      SubInt(
+      AddInt(MulInt(AddInt(static_cast<int32_t>(point[1]), 1), 128), static_cast<int32_t>(call.n)),
+      static_cast<int32_t>(call.m)), static_cast<int32_t>(call.n)), 1)) {
+    // attention_dq.yaml:52  let p = where(live, exp(dot(q, k.T) * scale - lse.T), 0)
+    const auto panels_0 = PackB<bf16>(
+        Tile<const bf16, 2>{k.At(0, 0), {k.stride[1], k.stride[0]}},
+        d_size, bk, step.panels_0_memory);
 
-      // attention_dq.yaml:49  let row = i * bq + n - m + iota([bq, bk], 0)
-      const int32_t fixed =
-          SubInt(AddInt(MulInt(static_cast<int32_t>(point[1]), 128), static_cast<int32_t>(call.n)),
-                 static_cast<int32_t>(call.m));
+    // attention_dq.yaml:49  let row = i * bq + n - m + iota([bq, bk], 0)
+    const int32_t fixed =
+        SubInt(AddInt(MulInt(static_cast<int32_t>(point[1]), 128), static_cast<int32_t>(call.n)),
+               static_cast<int32_t>(call.m));
 
-      // attention_dq.yaml:52  let p = where(live, exp(dot(q, k.T) * scale - lse.T), 0)
-      {
-        const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-          // attention_dq.yaml:49  let row = i * bq + n - m + iota([bq, bk], 0)
-          const int32_t row_4 = AddInt(fixed, static_cast<int32_t>(Signed(m_i)));
+    // attention_dq.yaml:52  let p = where(live, exp(dot(q, k.T) * scale - lse.T), 0)
+    {
+      const auto finish = [=, &call](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+        // attention_dq.yaml:49  let row = i * bq + n - m + iota([bq, bk], 0)
+        const int32_t row_4 = AddInt(fixed, static_cast<int32_t>(Signed(m_i)));
 
-          // attention_dq.yaml:50  let column = j * bk + iota([bq, bk], 1)
-          const auto column_3 =
-              hn::Add(at.Splat(MulInt(static_cast<int32_t>(point[2]), 128)),
-                      at.Iota(static_cast<int32_t>(n_i)));
+        // attention_dq.yaml:50  let column = j * bk + iota([bq, bk], 1)
+        const auto column_3 =
+            hn::Add(at.Splat(MulInt(static_cast<int32_t>(point[2]), 128)),
+                    at.Iota(static_cast<int32_t>(n_i)));
 
-          // attention_dq.yaml:51  let live = (column < n) & (column <= row)
-          const auto live_4 =
-              BothOf(Lt(column_3, at.Splat(static_cast<int32_t>(call.n))),
-                     Le(column_3, at.Splat(row_4)));
+        // attention_dq.yaml:51  let live = (column < n) & (column <= row)
+        const auto live_4 =
+            BothOf(Lt(column_3, at.Splat(static_cast<int32_t>(call.n))),
+                   Le(column_3, at.Splat(row_4)));
 
-          // attention_dq.yaml:52  let p = where(live, exp(dot(q, k.T) * scale - lse.T), 0)
-          const auto value_12 =
-              hn::Sub(hn::Mul(sum, at.Splat(call.scale)), at.Splat(LoadOne(lse.At(0, m_i))));
-          at.Store(Select(live_4, Exp(value_12), at.Splat(0.0f)), p.At(m_i, n_i));
-        };
-        MultiplyTiles<Dot<bf16>>(q.rows, q, panels_0, TileSums(), Nothing(), finish);
-      }
+        // attention_dq.yaml:52  let p = where(live, exp(dot(q, k.T) * scale - lse.T), 0)
+        const auto value_12 =
+            hn::Sub(hn::Mul(sum, at.Splat(call.scale)), at.Splat(LoadOne(lse.At(0, m_i))));
+        at.Store(Select(live_4, Exp(value_12), at.Splat(0.0f)), p.At(m_i, n_i));
+      };
+      MultiplyTiles<Dot<bf16>>(q.rows, q, panels_0, TileSums(), Nothing(), finish);
+    }
 
-      // attention_dq.yaml:53  let ds = p * (dot(d_o, v.T) - delta)     # through the softmax: a row
-      //     of p sums to 1, one of ds to 0
-      const auto panels_1 = PackA<bf16>(
-          Tile<const bf16, 2>{d_o.At(0, 0), {d_o.stride[0], d_o.stride[1]}},
-          m_size, d_size, panels_1_memory);
-      {
-        const auto finish = [=, *this](auto at, auto sum_0, size_t m_i, size_t n_i) HWY_ATTR {
-          const auto p_3 = at.Load(p.At(m_i, n_i));
-          at.Store(hn::Mul(p_3, hn::Sub(sum_0, at.Splat(LoadOne(delta.At(m_i))))), ds.At(m_i, n_i));
-        };
-        MultiplyTiles<Dot<bf16>>(panels_1.rows, panels_1, v, TileSums(), Nothing(), finish);
-      }
+    // attention_dq.yaml:53  let ds = p * (dot(d_o, v.T) - delta)     # through the softmax: a row
+    //     of p sums to 1, one of ds to 0
+    const auto panels_1 = PackA<bf16>(
+        Tile<const bf16, 2>{d_o.At(0, 0), {d_o.stride[0], d_o.stride[1]}},
+        m_size, d_size, step.panels_1_memory);
+    {
+      const auto finish = [=](auto at, auto sum_0, size_t m_i, size_t n_i) HWY_ATTR {
+        const auto p_3 = at.Load(p.At(m_i, n_i));
+        at.Store(hn::Mul(p_3, hn::Sub(sum_0, at.Splat(LoadOne(delta.At(m_i))))), ds.At(m_i, n_i));
+      };
+      MultiplyTiles<Dot<bf16>>(panels_1.rows, panels_1, v, TileSums(), Nothing(), finish);
+    }
 
-      // attention_dq.yaml:54  acc += dot(T(ds), k)
-      const auto panels_2 = MatrixA<bf16>(
-          Tile<const bf16, 2>{ds.At(0, 0), {ds.stride[0], ds.stride[1]}},
-          m_size, bk, panels_2_memory);
-      const auto panels_3 = PackB<bf16>(
-          Tile<const bf16, 2>{k.At(0, 0), {k.stride[0], k.stride[1]}},
-          bk, d_size, panels_3_memory);
-      {
-        MultiplyTiles<Dot<bf16>>(panels_2.rows, panels_2, panels_3,
-                                 SumsInRows(acc.At(0, 0), acc.stride[0], /*from_zero=*/false));
-      }
+    // attention_dq.yaml:54  acc += dot(T(ds), k)
+    const auto panels_2 = MatrixA<bf16>(
+        Tile<const bf16, 2>{ds.At(0, 0), {ds.stride[0], ds.stride[1]}},
+        m_size, bk, step.panels_2_memory);
+    const auto panels_3 = PackB<bf16>(
+        Tile<const bf16, 2>{k.At(0, 0), {k.stride[0], k.stride[1]}},
+        bk, d_size, step.panels_3_memory);
+    {
+      MultiplyTiles<Dot<bf16>>(panels_2.rows, panels_2, panels_3,
+                               SumsInRows(acc.At(0, 0), acc.stride[0], /*from_zero=*/false));
     }
   }
+}
 
-  HWY_INLINE void Body(Last) const {
-    const size_t d_size = Unsigned(call.d), m_size = o.high[0];
-    // attention_dq.yaml:48  when j * bk <= last_column:
-    if (
-        MulInt(static_cast<int32_t>(point[2]),
-               128) <= SubInt(
-        Minimum(
-        SubInt(
-        AddInt(MulInt(AddInt(static_cast<int32_t>(point[1]), 1), 128),
-               static_cast<int32_t>(call.n)), static_cast<int32_t>(call.m)),
-        static_cast<int32_t>(call.n)), 1)) {
-      // attention_dq.yaml:52  let p = where(live, exp(dot(q, k.T) * scale - lse.T), 0)
-      const auto panels_0 = PackB<bf16>(
-          Tile<const bf16, 2>{k.At(0, 0), {k.stride[1], k.stride[0]}},
-          d_size, bk, panels_0_memory);
+HWY_INLINE void Body([[maybe_unused]] const Step& step, Last) {
+  const Call& call = step.call;
+  const Point<3> point = step.point;
+  const auto q = ViewOf<UnpackedA<bf16>>(step.q);
+  const Tile<const bf16, 2> k = step.k;
+  const auto v = ViewOf<PackedBT<bf16>>(step.v);
+  const Tile<const bf16, 2> o = step.o;
+  const Tile<const float, 2> lse = step.lse;
+  const Tile<const bf16, 2> d_o = step.d_o;
+  const Tile<bf16, 2> dq = step.dq;
+  const Tile<float, 1> delta = step.delta;
+  const Tile<float, 2> acc = step.acc, p = step.p;
+  const Tile<bf16, 2> ds = step.ds;
+  const size_t d_size = Unsigned(call.d), m_size = o.high[0];
+  // attention_dq.yaml:48  when j * bk <= last_column:
+  if (
+      MulInt(static_cast<int32_t>(point[2]),
+             128) <= SubInt(
+      Minimum(
+      SubInt(
+      AddInt(MulInt(AddInt(static_cast<int32_t>(point[1]), 1), 128), static_cast<int32_t>(call.n)),
+      static_cast<int32_t>(call.m)), static_cast<int32_t>(call.n)), 1)) {
+    // attention_dq.yaml:52  let p = where(live, exp(dot(q, k.T) * scale - lse.T), 0)
+    const auto panels_0 = PackB<bf16>(
+        Tile<const bf16, 2>{k.At(0, 0), {k.stride[1], k.stride[0]}},
+        d_size, bk, step.panels_0_memory);
 
-      // attention_dq.yaml:49  let row = i * bq + n - m + iota([bq, bk], 0)
-      const int32_t fixed =
-          SubInt(AddInt(MulInt(static_cast<int32_t>(point[1]), 128), static_cast<int32_t>(call.n)),
-                 static_cast<int32_t>(call.m));
+    // attention_dq.yaml:49  let row = i * bq + n - m + iota([bq, bk], 0)
+    const int32_t fixed =
+        SubInt(AddInt(MulInt(static_cast<int32_t>(point[1]), 128), static_cast<int32_t>(call.n)),
+               static_cast<int32_t>(call.m));
 
-      // attention_dq.yaml:52  let p = where(live, exp(dot(q, k.T) * scale - lse.T), 0)
-      {
-        const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-          // attention_dq.yaml:49  let row = i * bq + n - m + iota([bq, bk], 0)
-          const int32_t row_4 = AddInt(fixed, static_cast<int32_t>(Signed(m_i)));
+    // attention_dq.yaml:52  let p = where(live, exp(dot(q, k.T) * scale - lse.T), 0)
+    {
+      const auto finish = [=, &call](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+        // attention_dq.yaml:49  let row = i * bq + n - m + iota([bq, bk], 0)
+        const int32_t row_4 = AddInt(fixed, static_cast<int32_t>(Signed(m_i)));
 
-          // attention_dq.yaml:50  let column = j * bk + iota([bq, bk], 1)
-          const auto column_3 =
-              hn::Add(at.Splat(MulInt(static_cast<int32_t>(point[2]), 128)),
-                      at.Iota(static_cast<int32_t>(n_i)));
+        // attention_dq.yaml:50  let column = j * bk + iota([bq, bk], 1)
+        const auto column_3 =
+            hn::Add(at.Splat(MulInt(static_cast<int32_t>(point[2]), 128)),
+                    at.Iota(static_cast<int32_t>(n_i)));
 
-          // attention_dq.yaml:51  let live = (column < n) & (column <= row)
-          const auto live_4 =
-              BothOf(Lt(column_3, at.Splat(static_cast<int32_t>(call.n))),
-                     Le(column_3, at.Splat(row_4)));
+        // attention_dq.yaml:51  let live = (column < n) & (column <= row)
+        const auto live_4 =
+            BothOf(Lt(column_3, at.Splat(static_cast<int32_t>(call.n))),
+                   Le(column_3, at.Splat(row_4)));
 
-          // attention_dq.yaml:52  let p = where(live, exp(dot(q, k.T) * scale - lse.T), 0)
-          const auto value_12 =
-              hn::Sub(hn::Mul(sum, at.Splat(call.scale)), at.Splat(LoadOne(lse.At(0, m_i))));
-          at.Store(Select(live_4, Exp(value_12), at.Splat(0.0f)), p.At(m_i, n_i));
-        };
-        MultiplyTiles<Dot<bf16>>(q.rows, q, panels_0, TileSums(), Nothing(), finish);
-      }
+        // attention_dq.yaml:52  let p = where(live, exp(dot(q, k.T) * scale - lse.T), 0)
+        const auto value_12 =
+            hn::Sub(hn::Mul(sum, at.Splat(call.scale)), at.Splat(LoadOne(lse.At(0, m_i))));
+        at.Store(Select(live_4, Exp(value_12), at.Splat(0.0f)), p.At(m_i, n_i));
+      };
+      MultiplyTiles<Dot<bf16>>(q.rows, q, panels_0, TileSums(), Nothing(), finish);
+    }
 
-      // attention_dq.yaml:53  let ds = p * (dot(d_o, v.T) - delta)     # through the softmax: a row
-      //     of p sums to 1, one of ds to 0
-      const auto panels_1 = PackA<bf16>(
-          Tile<const bf16, 2>{d_o.At(0, 0), {d_o.stride[0], d_o.stride[1]}},
-          m_size, d_size, panels_1_memory);
-      {
-        const auto finish = [=, *this](auto at, auto sum_0, size_t m_i, size_t n_i) HWY_ATTR {
-          const auto p_3 = at.Load(p.At(m_i, n_i));
-          at.Store(hn::Mul(p_3, hn::Sub(sum_0, at.Splat(LoadOne(delta.At(m_i))))), ds.At(m_i, n_i));
-        };
-        MultiplyTiles<Dot<bf16>>(panels_1.rows, panels_1, v, TileSums(), Nothing(), finish);
-      }
+    // attention_dq.yaml:53  let ds = p * (dot(d_o, v.T) - delta)     # through the softmax: a row
+    //     of p sums to 1, one of ds to 0
+    const auto panels_1 = PackA<bf16>(
+        Tile<const bf16, 2>{d_o.At(0, 0), {d_o.stride[0], d_o.stride[1]}},
+        m_size, d_size, step.panels_1_memory);
+    {
+      const auto finish = [=](auto at, auto sum_0, size_t m_i, size_t n_i) HWY_ATTR {
+        const auto p_3 = at.Load(p.At(m_i, n_i));
+        at.Store(hn::Mul(p_3, hn::Sub(sum_0, at.Splat(LoadOne(delta.At(m_i))))), ds.At(m_i, n_i));
+      };
+      MultiplyTiles<Dot<bf16>>(panels_1.rows, panels_1, v, TileSums(), Nothing(), finish);
+    }
 
-      // attention_dq.yaml:54  acc += dot(T(ds), k)
-      const auto panels_2 = MatrixA<bf16>(
-          Tile<const bf16, 2>{ds.At(0, 0), {ds.stride[0], ds.stride[1]}},
-          m_size, bk, panels_2_memory);
-      const auto panels_3 = PackB<bf16>(
-          Tile<const bf16, 2>{k.At(0, 0), {k.stride[0], k.stride[1]}},
-          bk, d_size, panels_3_memory);
-      {
-        const auto start = [=, *this](auto at, size_t m_i, size_t d_i) HWY_ATTR {
-          const auto acc_0 = at.Load(acc.At(m_i, d_i));
-          at.Prefetch(dq.At(m_i, d_i));
-          return acc_0;
-        };
-        const auto finish = [=, *this](auto at, auto sum_1, size_t m_i, size_t d_i) HWY_ATTR {
-          // attention_dq.yaml:57  dq = T(acc * scale)
-          at.Store(hn::Mul(sum_1, at.Splat(call.scale)), dq.At(m_i, d_i));
-        };
-        MultiplyTiles<Dot<bf16>>(panels_2.rows, panels_2, panels_3, TileSums(), start, finish, dq);
-      }
-    } else {
-      // attention_dq.yaml:57  dq = T(acc * scale)
-      for (size_t m_i = 0; m_i < m_size; ++m_i) {
-        StreamLanes(kFloats, d_size, dq.stream, dq.At(m_i, 0), [&](auto at, size_t d_i) HWY_ATTR {
-          const auto acc_1 = at.Load(acc.At(m_i, d_i));
-          at.Store(hn::Mul(acc_1, at.Splat(call.scale)), dq.At(m_i, d_i));
-        });
-      }
+    // attention_dq.yaml:54  acc += dot(T(ds), k)
+    const auto panels_2 = MatrixA<bf16>(
+        Tile<const bf16, 2>{ds.At(0, 0), {ds.stride[0], ds.stride[1]}},
+        m_size, bk, step.panels_2_memory);
+    const auto panels_3 = PackB<bf16>(
+        Tile<const bf16, 2>{k.At(0, 0), {k.stride[0], k.stride[1]}},
+        bk, d_size, step.panels_3_memory);
+    {
+      const auto start = [=](auto at, size_t m_i, size_t d_i) HWY_ATTR {
+        const auto acc_0 = at.Load(acc.At(m_i, d_i));
+        at.Prefetch(dq.At(m_i, d_i));
+        return acc_0;
+      };
+      const auto finish = [=, &call](auto at, auto sum_1, size_t m_i, size_t d_i) HWY_ATTR {
+        // attention_dq.yaml:57  dq = T(acc * scale)
+        at.Store(hn::Mul(sum_1, at.Splat(call.scale)), dq.At(m_i, d_i));
+      };
+      MultiplyTiles<Dot<bf16>>(panels_2.rows, panels_2, panels_3, TileSums(), start, finish, dq);
+    }
+  } else {
+    // attention_dq.yaml:57  dq = T(acc * scale)
+    for (size_t m_i = 0; m_i < m_size; ++m_i) {
+      StreamLanes(kFloats, d_size, dq.stream, dq.At(m_i, 0), [&](auto at, size_t d_i) HWY_ATTR {
+        const auto acc_1 = at.Load(acc.At(m_i, d_i));
+        at.Store(hn::Mul(acc_1, at.Splat(call.scale)), dq.At(m_i, d_i));
+      });
     }
   }
+}
 
-  HWY_INLINE void Body() const {
-    const ReductionStep step{.first = point[2] == 0, .last = point[2] + 1 == steps[2]};
-    ForReductionStep(step, [this](auto when) HWY_ATTR { Body(when); });
-  }
-};
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  const Point<3> point = step.point;
+  const std::array<int64_t, 3>& steps = step.steps;
+  const ReductionStep of_step{.first = point[2] == 0, .last = point[2] + 1 == steps[2]};
+  ForReductionStep(of_step, [&](auto when) HWY_ATTR { Body(step, when); });
+}
+
+Target MakeTarget(const Call& call, const Core&) {
+  return {kDotFormat<UnpackedA<bf16>, 3>, kDotFormat<PackedBT<bf16>, 3>,
+          PackedB<bf16>::Bytes(call.d, bk), PackedA<bf16>::Bytes(bq, call.d),
+          PackedA<bf16>::Bytes(bq, bk), PackedB<bf16>::Bytes(bk, call.d)};
+}
+}  // namespace kiln::attention_dq_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::attention_dq_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
+HWY_EXPORT(MakeTarget);
 
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
+  const Target target = KILN_DISPATCH(MakeTarget)(call, core);
   const std::array<int64_t, 3> steps{call.hq, CeilDiv(call.m, bq), CeilDiv(call.n, bk)};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{0, 1}, core);
 
   Tiers::template Hold<float>(core, {"scale", 0, 9, Memory::kSmem}, {});
   const std::array k_v_block = {Squeezed(), Blocked(bk), All(call.d)};
   const std::array q_o_d_o_and_more_block = {Squeezed(), Clipped(bq), All(call.d)};
-  In<Tiers, UnpackedA<bf16>, 3> q(core, {"q", 1, 21}, call.q, q_o_d_o_and_more_block,
-                                  NoPad{.reduced = true});
+  DotIn<Tiers, bf16, 3> q(core, {"q", 1, 21}, target.q_format, call.q, q_o_d_o_and_more_block,
+                          NoPad{.reduced = true});
   In<Tiers, Rows<bf16, 2>, 3> k(core, {"k", 2, 25}, call.k, k_v_block,
                                 Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
                                 /*window=*/steps[1] > 1 ? steps[2] : 0);
-  In<Tiers, PackedBT<bf16>, 3> v(core, {"v", 3, 30}, call.v, k_v_block,
-                                 Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
-                                 /*window=*/steps[1] > 1 ? steps[2] : 0);
+  DotIn<Tiers, bf16, 3> v(core, {"v", 3, 30}, target.v_format, call.v, k_v_block,
+                          Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
+                          /*window=*/steps[1] > 1 ? steps[2] : 0);
   In<Tiers, Rows<bf16, 2>, 3> o(core, {"o", 4, 31}, call.o, q_o_d_o_and_more_block,
                                 NoPad{.reduced = true});
   In<Tiers, Rows<float, 2>, 3> lse(core, {"lse", 5, 32}, call.lse,
@@ -458,15 +524,16 @@ void RunGrid(const Call& call, Core& core) {
   const size_t ds_count = TileSize<bf16>(bq, bk);
   bf16* const ds_memory = Tiers::template Scratch<bf16>(core, {"ds", 15}, ds_count, {bq, bk});
   void* const panels_0_memory = Tiers::template Scratch<char>(core, {"panels_0", 42},
-                                                              PackedB<bf16>::Bytes(call.d, bk));
+                                                              target.panels_0_bytes);
   void* const panels_1_memory = Tiers::template Scratch<char>(core, {"panels_1", 43},
-                                                              PackedA<bf16>::Bytes(bq, call.d));
+                                                              target.panels_1_bytes);
   void* const panels_2_memory = Tiers::template Scratch<char>(core, {"panels_2", 44},
-                                                              PackedA<bf16>::Bytes(bq, bk));
+                                                              target.panels_2_bytes);
   void* const panels_3_memory = Tiers::template Scratch<char>(core, {"panels_3", 45},
-                                                              PackedB<bf16>::Bytes(bk, call.d));
+                                                              target.panels_3_bytes);
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto q_o_d_o_and_more_index = [&](const Point<3>& at) {
     return Index<3>{at[0], at[1], 0};
   };
@@ -492,29 +559,21 @@ void RunGrid(const Call& call, Core& core) {
       Tiers::Forget(core, acc_memory, acc_count);
       run = at.run;
     }
-    RunStep(Step{
+    const Step step{
         core, call, at, steps, q.WaitIn(q_o_d_o_and_more_index(at)), k.WaitIn(k_v_index(at)),
         v.WaitIn(k_v_index(at)), o.WaitIn(q_o_d_o_and_more_index(at)), lse.WaitIn(lse_index(at)),
         d_o.WaitIn(q_o_d_o_and_more_index(at)), dq.Open(q_o_d_o_and_more_index(at), at.run),
         MakeTile(delta_memory, bq), MakeTile(acc_memory, bq, call.d), MakeTile(p_memory, bq, bk),
         MakeTile(ds_memory, bq, bk), panels_0_memory, panels_1_memory, panels_2_memory,
-        panels_3_memory});
-    if (!core.ok()) return;
+        panels_3_memory};
+    if (!RunBody(body, step)) return;
     if (!next.more || dq.Leaves(q_o_d_o_and_more_index(next), next.run)) dq.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step);
   dq.WaitOut();
 }
+}  // namespace kiln::attention_dq_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::attention_dq_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::attention_dq_text { HWY_EXPORT(Run); }
 namespace kiln::inline attention_dq_9644ef84 {
 
 Status attention_dq(float scale, const Tensor<const bf16>& q, const Tensor<const bf16>& k,
@@ -540,7 +599,7 @@ Status attention_dq(float scale, const Tensor<const bf16>& q, const Tensor<const
                 {{"hq", call.hq}, {"hk", call.hk}});
   check.Require(call.m <= call.n, "m <= n",
                 {{"m", call.m}, {"n", call.n}});
-  return check.Run(context, KILN_DISPATCH(attention_dq_text::Run), call);
+  return check.Run(context, KILN_GRIDS(attention_dq_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_attention_dq(

@@ -12,14 +12,24 @@
 #include "hwy/foreach_target.h"  // first: compiles the rest once per target
 #include "kiln/kiln-inl.h"
 
-#ifndef KILN_CALL_OF_conv1d
-#define KILN_CALL_OF_conv1d
+#ifndef KILN_TEXT_OF_conv1d
+#define KILN_TEXT_OF_conv1d
 namespace kiln::conv1d_text {
 /// A checked call.
 struct Call {
   Tensor<const float> x, w;
   Tensor<float> y;
   int64_t m, n;
+};
+
+constexpr int64_t taps = 4, bm = 8, bn = 512;
+
+/// What one step sees.
+struct Step {
+  Core& core;
+  Tile<const float, 2> x;
+  Tile<const float, 1> w;
+  Tile<float, 2> y;
 };
 }  // namespace kiln::conv1d_text
 #endif
@@ -28,36 +38,38 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::conv1d_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-constexpr int64_t taps = 4, bm = 8, bn = 512;
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  const Tile<const float, 2> x = step.x;
+  const Tile<const float, 1> w = step.w;
+  const Tile<float, 2> y = step.y;
+  const size_t m_size = x.high[0], tile_size = y.high[1];
+  for (size_t m_i = 0; m_i < m_size; ++m_i) {
+    StreamLanes(kFloats, tile_size, y.stream, y.At(m_i, 0), [&](auto at, size_t tile_i) HWY_ATTR {
+      at.PrefetchStream(x.At(m_i, 0), x.At(m_i + 1, 0), tile_i, tile_size);
+      // conv1d.yaml:26  total += x[:, ds(t, bn)] * w[t]
+      const auto x_0 = at.Load(x.At(m_i, tile_i));
+      const auto total_0 = hn::Add(at.Splat(0.0f), hn::Mul(x_0, at.Splat(LoadOne(w.At(0)))));
+      const auto x_1 = at.Load(x.At(m_i, tile_i + 1));
+      const auto total_1 = hn::Add(total_0, hn::Mul(x_1, at.Splat(LoadOne(w.At(1)))));
+      const auto x_2 = at.Load(x.At(m_i, tile_i + 2));
+      const auto total_2 = hn::Add(total_1, hn::Mul(x_2, at.Splat(LoadOne(w.At(2)))));
+      const auto x_3 = at.Load(x.At(m_i, tile_i + 3));
+      const auto total_3 = hn::Add(total_2, hn::Mul(x_3, at.Splat(LoadOne(w.At(3)))));
 
-/// What one step sees, and what it does.
-struct Step {
-  Core& core;
-  Tile<const float, 2> x;
-  Tile<const float, 1> w;
-  Tile<float, 2> y;
-
-  HWY_INLINE void Body() const {
-    const size_t m_size = x.high[0], tile_size = y.high[1];
-    for (size_t m_i = 0; m_i < m_size; ++m_i) {
-      StreamLanes(kFloats, tile_size, y.stream, y.At(m_i, 0), [&](auto at, size_t tile_i) HWY_ATTR {
-        at.PrefetchStream(x.At(m_i, 0), x.At(m_i + 1, 0), tile_i, tile_size);
-        // conv1d.yaml:26  total += x[:, ds(t, bn)] * w[t]
-        const auto x_0 = at.Load(x.At(m_i, tile_i));
-        const auto total_0 = hn::Add(at.Splat(0.0f), hn::Mul(x_0, at.Splat(LoadOne(w.At(0)))));
-        const auto x_1 = at.Load(x.At(m_i, tile_i + 1));
-        const auto total_1 = hn::Add(total_0, hn::Mul(x_1, at.Splat(LoadOne(w.At(1)))));
-        const auto x_2 = at.Load(x.At(m_i, tile_i + 2));
-        const auto total_2 = hn::Add(total_1, hn::Mul(x_2, at.Splat(LoadOne(w.At(2)))));
-        const auto x_3 = at.Load(x.At(m_i, tile_i + 3));
-        const auto total_3 = hn::Add(total_2, hn::Mul(x_3, at.Splat(LoadOne(w.At(3)))));
-
-        // conv1d.yaml:27  y = total
-        at.Store(total_3, y.At(m_i, tile_i));
-      });
-    }
+      // conv1d.yaml:27  y = total
+      at.Store(total_3, y.At(m_i, tile_i));
+    });
   }
-};
+}
+}  // namespace kiln::conv1d_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::conv1d_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
 
 /// The grid of one core.
 template <class Tiers>
@@ -70,6 +82,7 @@ void RunGrid(const Call& call, Core& core) {
   Out<Tiers, Rows<float, 2>, 2> y(core, {"y", 2, 18}, call.y, {Clipped(bm), Clipped(bn)});
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto x_index = [&](const Point<2>& at) { return Index<2>{at[0], at[1] * bn}; };
   const auto y_index = [&](const Point<2>& at) { return Index<2>{at[0], at[1]}; };
   const auto copy_in = [&](const Point<2>& at) {
@@ -77,23 +90,15 @@ void RunGrid(const Call& call, Core& core) {
     w.CopyIn({0});
   };
   const auto run_step = [&](const Point<2>& at, const Point<2>& next) {
-    RunStep(Step{core, x.WaitIn(x_index(at)), w.WaitIn({0}), y.Open(y_index(at), at.run)});
-    if (!core.ok()) return;
+    const Step step{core, x.WaitIn(x_index(at)), w.WaitIn({0}), y.Open(y_index(at), at.run)};
+    if (!RunBody(body, step)) return;
     if (!next.more || y.Leaves(y_index(next), next.run)) y.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step);
   y.WaitOut();
 }
+}  // namespace kiln::conv1d_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::conv1d_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::conv1d_text { HWY_EXPORT(Run); }
 namespace kiln::inline conv1d_c0dad4a2 {
 
 Status conv1d(const Tensor<const float>& x, const Tensor<const float>& w, const Tensor<float>& y,
@@ -105,7 +110,7 @@ Status conv1d(const Tensor<const float>& x, const Tensor<const float>& w, const 
   check.Input(x, "x", {call.m, call.n});
   check.Input(w, "w", {taps});
   check.Output(y, "y", {call.m, -3 + call.n});
-  return check.Run(context, KILN_DISPATCH(conv1d_text::Run), call);
+  return check.Run(context, KILN_GRIDS(conv1d_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_conv1d(const DLTensor* x, const DLTensor* w, const DLTensor* y,

@@ -17,14 +17,31 @@
 #include "kiln/dot/stacks-inl.h"
 #include "kiln/dot/taps-inl.h"
 
-#ifndef KILN_CALL_OF_conv2d
-#define KILN_CALL_OF_conv2d
+#ifndef KILN_TEXT_OF_conv2d
+#define KILN_TEXT_OF_conv2d
 namespace kiln::conv2d_text {
 /// A checked call.
 struct Call {
   Tensor<const float> x, taps;
   Tensor<float> y;
   int64_t images, h, w, c, o;
+};
+
+constexpr int64_t bh = 8;
+
+/// What one step sees.
+struct Step {
+  Core& core;
+  const Call& call;
+  Tile<const float, 3> x;
+  DotView taps;
+  Tile<float, 3> y;
+  Tile<float, 2> acc;
+};
+
+/// What the instruction set decides.
+struct Target {
+  DotFormat<4> taps_format;
 };
 }  // namespace kiln::conv2d_text
 #endif
@@ -33,50 +50,57 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::conv2d_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-constexpr int64_t bh = 8;
-
-/// What one step sees, and what it does.
-struct Step {
-  Core& core;
-  const Call& call;
-  Tile<const float, 3> x;
-  StackOf<PackedB<float>, 2>::View taps;
-  Tile<float, 3> y;
-  Tile<float, 2> acc;
-
-  HWY_INLINE void Body() const {
-    const size_t tile_size = Unsigned(CeilDiv(call.w, int64_t{2})), c_size = Unsigned(call.c),
-    o_size = Unsigned(call.o);
-    // conv2d.yaml:29  for dy in range(0, 3):
-    auto products_0 =
-        TapList<float, 9>({{bh, x.stride[0] * 2}, {tile_size, x.stride[1] * 2}}, c_size);
-    for (int64_t dy = 0; dy < 3; ++dy) {
-      // conv2d.yaml:30  for dx in range(0, 3):
-      for (int64_t dx = 0; dx < 3; ++dx) {
-        // conv2d.yaml:33  acc += dot(reshape(two[:, 0, :, 0], [bh * wide, c]), taps[dy, dx])
-        products_0.Add(x.At(dy, dx, 0), taps.At(dy, dx));
-      }
-    }
-    MultiplyTaps<Dot<float>>(products_0,
-                             SumsInRows(acc.At(0, 0), acc.stride[0], /*from_zero=*/true));
-
-    // conv2d.yaml:34  y = reshape(acc, [bh, wide, o])
-    const int64_t quotient = CeilDiv(call.w, int64_t{2});
-    for (size_t tile_i = 0; tile_i < bh; ++tile_i) {
-      for (size_t tile_j = 0; tile_j < tile_size; ++tile_j) {
-        StreamLanes(kFloats, o_size, y.stream, y.At(tile_i, tile_j, 0),
-                    [&](auto at, size_t o_i) HWY_ATTR {
-          const auto acc_0 = at.Load(acc.At(tile_j + Signed(tile_i) * quotient, o_i));
-          at.Store(acc_0, y.At(tile_i, tile_j, o_i));
-        });
-      }
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  const Call& call = step.call;
+  const Tile<const float, 3> x = step.x;
+  const auto taps = ViewOf<StackOf<PackedB<float>, 2>>(step.taps);
+  const Tile<float, 3> y = step.y;
+  const Tile<float, 2> acc = step.acc;
+  const size_t tile_size = Unsigned(CeilDiv(call.w, int64_t{2})), c_size = Unsigned(call.c),
+  o_size = Unsigned(call.o);
+  // conv2d.yaml:29  for dy in range(0, 3):
+  auto products_0 =
+      TapList<float, 9>({{bh, x.stride[0] * 2}, {tile_size, x.stride[1] * 2}}, c_size);
+  for (int64_t dy = 0; dy < 3; ++dy) {
+    // conv2d.yaml:30  for dx in range(0, 3):
+    for (int64_t dx = 0; dx < 3; ++dx) {
+      // conv2d.yaml:33  acc += dot(reshape(two[:, 0, :, 0], [bh * wide, c]), taps[dy, dx])
+      products_0.Add(x.At(dy, dx, 0), taps.At(dy, dx));
     }
   }
-};
+  MultiplyTaps<Dot<float>>(products_0, SumsInRows(acc.At(0, 0), acc.stride[0], /*from_zero=*/true));
+
+  // conv2d.yaml:34  y = reshape(acc, [bh, wide, o])
+  const int64_t quotient = CeilDiv(call.w, int64_t{2});
+  for (size_t tile_i = 0; tile_i < bh; ++tile_i) {
+    for (size_t tile_j = 0; tile_j < tile_size; ++tile_j) {
+      StreamLanes(kFloats, o_size, y.stream, y.At(tile_i, tile_j, 0),
+                  [&](auto at, size_t o_i) HWY_ATTR {
+        const auto acc_0 = at.Load(acc.At(tile_j + Signed(tile_i) * quotient, o_i));
+        at.Store(acc_0, y.At(tile_i, tile_j, o_i));
+      });
+    }
+  }
+}
+
+Target MakeTarget(const Call&, const Core&) {
+  return {kDotFormat<StackOf<PackedB<float>, 2>, 4>};
+}
+}  // namespace kiln::conv2d_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::conv2d_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
+HWY_EXPORT(MakeTarget);
 
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
+  const Target target = KILN_DISPATCH(MakeTarget)(call, core);
   const std::array<int64_t, 2> steps{call.images, CeilDiv(CeilDiv(call.h, int64_t{2}), bh)};
   const Grid<2> grid(steps, /*parallel=*/2, /*cut first=*/{0, 1}, core);
 
@@ -85,9 +109,8 @@ void RunGrid(const Call& call, Core& core) {
       {Squeezed(), Element(18, 1, 1), Element(2 + 2 * CeilDiv(call.w, int64_t{2}), 1, 1),
        All(call.c)},
       Pad<float>(0.0f));
-  In<Tiers, StackOf<PackedB<float>, 2>, 4> taps(core, {"taps", 1, 20}, call.taps,
-                                                {All(3), All(3), All(call.c), All(call.o)},
-                                                NoPad{.reduced = true});
+  DotIn<Tiers, float, 4> taps(core, {"taps", 1, 20}, target.taps_format, call.taps,
+                              {All(3), All(3), All(call.c), All(call.o)}, NoPad{.reduced = true});
   Out<Tiers, Rows<float, 3>, 4> y(
       core, {"y", 2, 22}, call.y,
       {Squeezed(), Blocked(bh), All(CeilDiv(call.w, int64_t{2})), All(call.o)});
@@ -96,6 +119,7 @@ void RunGrid(const Call& call, Core& core) {
       core, {"acc", 3}, acc_count, {8 * CeilDiv(call.w, int64_t{2}), call.o});
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto x_index = [&](const Point<2>& at) { return Index<4>{at[0], 16 * at[1], 0, 0}; };
   const auto y_index = [&](const Point<2>& at) { return Index<4>{at[0], at[1], 0, 0}; };
   const auto copy_in = [&](const Point<2>& at) {
@@ -103,25 +127,17 @@ void RunGrid(const Call& call, Core& core) {
     taps.CopyIn({0, 0, 0, 0});
   };
   const auto run_step = [&](const Point<2>& at, const Point<2>& next) {
-    RunStep(Step{core, call, x.WaitIn(x_index(at)), taps.WaitIn({0, 0, 0, 0}),
-                 y.Open(y_index(at), at.run),
-                 MakeTile(acc_memory, 8 * CeilDiv(call.w, int64_t{2}), call.o)});
-    if (!core.ok()) return;
+    const Step step{core, call, x.WaitIn(x_index(at)), taps.WaitIn({0, 0, 0, 0}),
+                    y.Open(y_index(at), at.run),
+                    MakeTile(acc_memory, 8 * CeilDiv(call.w, int64_t{2}), call.o)};
+    if (!RunBody(body, step)) return;
     if (!next.more || y.Leaves(y_index(next), next.run)) y.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step);
   y.WaitOut();
 }
+}  // namespace kiln::conv2d_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::conv2d_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::conv2d_text { HWY_EXPORT(Run); }
 namespace kiln::inline conv2d_e0004c66 {
 
 Status conv2d(const Tensor<const float>& x, const Tensor<const float>& taps, const Tensor<float>& y,
@@ -138,7 +154,7 @@ Status conv2d(const Tensor<const float>& x, const Tensor<const float>& taps, con
   if (!check.ok()) return check.status();
   check.Expect(2 + 2 * CeilDiv(call.w, int64_t{2}) >= 1,
                "a block of `x` must have an extent of at least 1");
-  return check.Run(context, KILN_DISPATCH(conv2d_text::Run), call);
+  return check.Run(context, KILN_GRIDS(conv2d_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_conv2d(const DLTensor* x, const DLTensor* taps,

@@ -16,15 +16,28 @@
 #include "hwy/foreach_target.h"  // first: compiles the rest once per target
 #include "kiln/kiln-inl.h"
 
-#ifndef KILN_CALL_OF_cross_entropy
-#define KILN_CALL_OF_cross_entropy
+#ifndef KILN_TEXT_OF_cross_entropy
+#define KILN_TEXT_OF_cross_entropy
 namespace kiln::cross_entropy_text {
 /// A checked call.
 struct Call {
   Tensor<const bf16> logits;
-  Tensor<const int32_t> target;
+  Tensor<const int32_t> target_0;
   Tensor<float> loss, lse;
   int64_t m, n;
+};
+
+constexpr int64_t bm = 128, bn = 2048;
+
+/// What one step sees.
+struct Step {
+  Core& core;
+  const Point<2> point;  // of axes 0: i, 1: j
+  const std::array<int64_t, 2>& steps;
+  Tile<const bf16, 2> logits;
+  Tile<const int32_t, 2> target_0;
+  Tile<float, 2> loss, lse;
+  Tile<float, 1> top, total, chosen, z, new_top_0, total_0, total_1;
 };
 }  // namespace kiln::cross_entropy_text
 #endif
@@ -33,105 +46,99 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::cross_entropy_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-constexpr int64_t bm = 128, bn = 2048;
-
-/// What one step sees, and what it does.
-struct Step {
-  Core& core;
-  const Point<2> point;  // of axes 0: i, 1: j
-  const std::array<int64_t, 2>& steps;
-  Tile<const bf16, 2> logits;
-  Tile<const int32_t, 2> target;
-  Tile<float, 2> loss, lse;
-  Tile<float, 1> top;
-  Tile<float, 1> total;
-  Tile<float, 1> chosen;
-  Tile<float, 1> z;
-  Tile<float, 1> new_top_0;
-  Tile<float, 1> total_0;
-  Tile<float, 1> total_1;
-
-  HWY_INLINE void Body() const {
-    const size_t m_size = logits.high[0];
-    // cross_entropy.yaml:30  when first(j):
-    if (point[1] == 0) {
-      ForLanes(kFloats, m_size, [&](auto at, size_t m_i) HWY_ATTR {
-        // cross_entropy.yaml:31  top = -inf
-        at.Store(at.Splat(-INFINITY), top.At(m_i));
-
-        // cross_entropy.yaml:32  total = 0
-        at.Store(at.Splat(0.0f), total.At(m_i));
-
-        // cross_entropy.yaml:33  chosen = 0
-        at.Store(at.Splat(0.0f), chosen.At(m_i));
-      });
-    }
-    for (size_t m_i = 0; m_i < m_size; ++m_i) {
-      // cross_entropy.yaml:35  let new_top = max(top, max(z, axis=1, keep=true))
-      const float largest = MaxLanes<float>(kFloats, bn, [&](auto at, size_t n_i) HWY_ATTR {
-        // cross_entropy.yaml:34  let z = f32(logits)
-        const auto logits_0 = at.Load(logits.At(m_i, n_i));
-        const auto z_0 = logits_0;
-        at.Store(z_0, z.At(n_i));
-        return z_0;
-      });
-      const float new_top_1 = Maximum(LoadOne(top.At(m_i)), largest);
-
-      // cross_entropy.yaml:36  total = total * exp(top - new_top) + sum(exp(z - new_top), axis=1,
-      //     keep=true)
-      // cross_entropy.yaml:38  chosen += sum(where(at(logits, 1) == target, z, 0), axis=1,
-      //     keep=true)
-      const auto folded_0 = FoldLanes<SumOf<float>, SumOf<float>>(kFloats, bn,
-          [&](auto at, size_t n_i, auto fold) KILN_INLINE_ATTR {
-        PrefetchNextRow<0, 2, 2>(logits.At(m_i, 0), logits.At(m_i + 1, 0), n_i, bn);
-        const auto z_1 = at.Load(z.At(n_i));
-        const auto value_3 =
-            Eq(at.Iota(static_cast<int32_t>(Signed(n_i) + logits.origin[1])),
-               at.Splat(LoadOne(target.At(m_i, 0))));
-        fold(Exp(hn::Sub(z_1, at.Splat(new_top_1))), Select(value_3, z_1, at.Splat(0.0f)));
-      });
-      const float total_2 = std::get<0>(folded_0);
-      const float total_3 = std::get<1>(folded_0);
-
-      // cross_entropy.yaml:36  total = total * exp(top - new_top) + sum(exp(z - new_top), axis=1,
-      //     keep=true)
-      StoreOne(new_top_1, new_top_0.At(m_i));
-      StoreOne(total_2, total_0.At(m_i));
-      StoreOne(total_3, total_1.At(m_i));
-    }
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  const Point<2> point = step.point;
+  const std::array<int64_t, 2>& steps = step.steps;
+  const Tile<const bf16, 2> logits = step.logits;
+  const Tile<const int32_t, 2> target_0 = step.target_0;
+  const Tile<float, 2> loss = step.loss, lse = step.lse;
+  const Tile<float, 1> top = step.top, total = step.total, chosen = step.chosen, z = step.z,
+      new_top_0 = step.new_top_0, total_0 = step.total_0, total_1 = step.total_1;
+  const size_t m_size = logits.high[0];
+  // cross_entropy.yaml:30  when first(j):
+  if (point[1] == 0) {
     ForLanes(kFloats, m_size, [&](auto at, size_t m_i) HWY_ATTR {
-      const auto total_4 = at.Load(total.At(m_i));
-      const auto top_0 = at.Load(top.At(m_i));
-      const auto new_top_0_0 = at.Load(new_top_0.At(m_i));
-      const auto total_0_0 = at.Load(total_0.At(m_i));
-      at.Store(hn::Add(hn::Mul(total_4, Exp(hn::Sub(top_0, new_top_0_0))), total_0_0),
-               total.At(m_i));
+      // cross_entropy.yaml:31  top = -inf
+      at.Store(at.Splat(-INFINITY), top.At(m_i));
 
-      // cross_entropy.yaml:37  top = new_top
-      at.Store(new_top_0_0, top.At(m_i));
+      // cross_entropy.yaml:32  total = 0
+      at.Store(at.Splat(0.0f), total.At(m_i));
 
-      // cross_entropy.yaml:38  chosen += sum(where(at(logits, 1) == target, z, 0), axis=1,
-      //     keep=true)
-      const auto chosen_0 = at.Load(chosen.At(m_i));
-      const auto total_1_0 = at.Load(total_1.At(m_i));
-      at.Store(hn::Add(chosen_0, total_1_0), chosen.At(m_i));
+      // cross_entropy.yaml:33  chosen = 0
+      at.Store(at.Splat(0.0f), chosen.At(m_i));
     });
-
-    // cross_entropy.yaml:41  lse = top + log(total)
-    if (point[1] + 1 == steps[1]) {
-      ForLanes(kFloats, m_size, [&](auto at, size_t m_i) HWY_ATTR {
-        const auto top_1 = at.Load(top.At(m_i));
-        const auto total_5 = at.Load(total.At(m_i));
-        const auto lse_0 = hn::Add(top_1, Log(total_5));
-        at.StoreStrided(lse_0, lse.At(m_i, 0), lse.stride[0]);
-
-        // cross_entropy.yaml:42  loss = lse - chosen
-        const auto chosen_1 = at.Load(chosen.At(m_i));
-        at.StoreStrided(hn::Sub(lse_0, chosen_1), loss.At(m_i, 0), loss.stride[0]);
-      });
-    }
   }
-};
+  for (size_t m_i = 0; m_i < m_size; ++m_i) {
+    // cross_entropy.yaml:35  let new_top = max(top, max(z, axis=1, keep=true))
+    const float largest = MaxLanes<float>(kFloats, bn, [&](auto at, size_t n_i) HWY_ATTR {
+      // cross_entropy.yaml:34  let z = f32(logits)
+      const auto logits_0 = at.Load(logits.At(m_i, n_i));
+      const auto z_0 = logits_0;
+      at.Store(z_0, z.At(n_i));
+      return z_0;
+    });
+    const float new_top_1 = Maximum(LoadOne(top.At(m_i)), largest);
+
+    // cross_entropy.yaml:36  total = total * exp(top - new_top) + sum(exp(z - new_top), axis=1,
+    //     keep=true)
+    // cross_entropy.yaml:38  chosen += sum(where(at(logits, 1) == target, z, 0), axis=1, keep=true)
+    const auto folded_0 = FoldLanes<SumOf<float>, SumOf<float>>(kFloats, bn,
+        [&](auto at, size_t n_i, auto fold) KILN_INLINE_ATTR {
+      PrefetchNextRow<0, 2, 2>(logits.At(m_i, 0), logits.At(m_i + 1, 0), n_i, bn);
+      const auto z_1 = at.Load(z.At(n_i));
+      const auto value_3 =
+          Eq(at.Iota(static_cast<int32_t>(Signed(n_i) + logits.origin[1])),
+             at.Splat(LoadOne(target_0.At(m_i, 0))));
+      fold(Exp(hn::Sub(z_1, at.Splat(new_top_1))), Select(value_3, z_1, at.Splat(0.0f)));
+    });
+    const float total_2 = std::get<0>(folded_0);
+    const float total_3 = std::get<1>(folded_0);
+
+    // cross_entropy.yaml:36  total = total * exp(top - new_top) + sum(exp(z - new_top), axis=1,
+    //     keep=true)
+    StoreOne(new_top_1, new_top_0.At(m_i));
+    StoreOne(total_2, total_0.At(m_i));
+    StoreOne(total_3, total_1.At(m_i));
+  }
+  ForLanes(kFloats, m_size, [&](auto at, size_t m_i) HWY_ATTR {
+    const auto total_4 = at.Load(total.At(m_i));
+    const auto top_0 = at.Load(top.At(m_i));
+    const auto new_top_0_0 = at.Load(new_top_0.At(m_i));
+    const auto total_0_0 = at.Load(total_0.At(m_i));
+    at.Store(hn::Add(hn::Mul(total_4, Exp(hn::Sub(top_0, new_top_0_0))), total_0_0), total.At(m_i));
+
+    // cross_entropy.yaml:37  top = new_top
+    at.Store(new_top_0_0, top.At(m_i));
+
+    // cross_entropy.yaml:38  chosen += sum(where(at(logits, 1) == target, z, 0), axis=1, keep=true)
+    const auto chosen_0 = at.Load(chosen.At(m_i));
+    const auto total_1_0 = at.Load(total_1.At(m_i));
+    at.Store(hn::Add(chosen_0, total_1_0), chosen.At(m_i));
+  });
+
+  // cross_entropy.yaml:41  lse = top + log(total)
+  if (point[1] + 1 == steps[1]) {
+    ForLanes(kFloats, m_size, [&](auto at, size_t m_i) HWY_ATTR {
+      const auto top_1 = at.Load(top.At(m_i));
+      const auto total_5 = at.Load(total.At(m_i));
+      const auto lse_0 = hn::Add(top_1, Log(total_5));
+      at.StoreStrided(lse_0, lse.At(m_i, 0), lse.stride[0]);
+
+      // cross_entropy.yaml:42  loss = lse - chosen
+      const auto chosen_1 = at.Load(chosen.At(m_i));
+      at.StoreStrided(hn::Sub(lse_0, chosen_1), loss.At(m_i, 0), loss.stride[0]);
+    });
+  }
+}
+}  // namespace kiln::cross_entropy_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::cross_entropy_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
 
 /// The grid of one core.
 template <class Tiers>
@@ -142,8 +149,8 @@ void RunGrid(const Call& call, Core& core) {
   const std::array block = {Clipped(bm), All(1)};
   In<Tiers, Rows<bf16, 2>, 2> logits(core, {"logits", 0, 12}, call.logits,
                                      {Clipped(bm), Blocked(bn)}, Pad<bf16>(FromBits<bf16>(0xFF80)));
-  In<Tiers, Rows<int32_t, 2>, 2> target(core, {"target", 1, 17}, call.target, block,
-                                        NoPad{.reduced = true});
+  In<Tiers, Rows<int32_t, 2>, 2> target_0(core, {"target", 1, 17}, call.target_0, block,
+                                          NoPad{.reduced = true});
   Out<Tiers, Rows<float, 2>, 2> loss(core, {"loss", 2, 22}, call.loss, block);
   Out<Tiers, Rows<float, 2>, 2> lse(core, {"lse", 3, 23}, call.lse, block);
   const size_t top_count = TileSize<float>(bm);
@@ -168,11 +175,12 @@ void RunGrid(const Call& call, Core& core) {
                                                                {bm});
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto logits_index = [&](const Point<2>& at) { return Index<2>{at[0], at[1]}; };
-  const auto target_loss_lse_index = [&](const Point<2>& at) { return Index<2>{at[0], 0}; };
+  const auto target_0_loss_lse_index = [&](const Point<2>& at) { return Index<2>{at[0], 0}; };
   const auto copy_in = [&](const Point<2>& at) {
     logits.CopyIn(logits_index(at));
-    target.CopyIn(target_loss_lse_index(at));
+    target_0.CopyIn(target_0_loss_lse_index(at));
   };
   int64_t run = -1;
   const auto run_step = [&](const Point<2>& at, const Point<2>& next) {
@@ -182,51 +190,44 @@ void RunGrid(const Call& call, Core& core) {
       Tiers::Forget(core, chosen_memory, chosen_count);
       run = at.run;
     }
-    RunStep(Step{
-        core, at, steps, logits.WaitIn(logits_index(at)), target.WaitIn(target_loss_lse_index(at)),
-        loss.Open(target_loss_lse_index(at), at.run), lse.Open(target_loss_lse_index(at), at.run),
-        MakeTile(top_memory, bm), MakeTile(total_memory, bm), MakeTile(chosen_memory, bm),
-        MakeTile(z_memory, bn), MakeTile(new_top_0_memory, bm), MakeTile(total_0_memory, bm),
-        MakeTile(total_1_memory, bm)});
-    if (!core.ok()) return;
-    if (!next.more || loss.Leaves(target_loss_lse_index(next), next.run)) loss.CopyOut();
-    if (!next.more || lse.Leaves(target_loss_lse_index(next), next.run)) lse.CopyOut();
+    const Step step{core, at, steps, logits.WaitIn(logits_index(at)),
+                    target_0.WaitIn(target_0_loss_lse_index(at)),
+                    loss.Open(target_0_loss_lse_index(at), at.run),
+                    lse.Open(target_0_loss_lse_index(at), at.run), MakeTile(top_memory, bm),
+                    MakeTile(total_memory, bm), MakeTile(chosen_memory, bm), MakeTile(z_memory, bn),
+                    MakeTile(new_top_0_memory, bm), MakeTile(total_0_memory, bm),
+                    MakeTile(total_1_memory, bm)};
+    if (!RunBody(body, step)) return;
+    if (!next.more || loss.Leaves(target_0_loss_lse_index(next), next.run)) loss.CopyOut();
+    if (!next.more || lse.Leaves(target_0_loss_lse_index(next), next.run)) lse.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step);
   loss.WaitOut();
   lse.WaitOut();
 }
+}  // namespace kiln::cross_entropy_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::cross_entropy_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::cross_entropy_text { HWY_EXPORT(Run); }
 namespace kiln::inline cross_entropy_e3908ae3 {
 
-Status cross_entropy(const Tensor<const bf16>& logits, const Tensor<const int32_t>& target,
+Status cross_entropy(const Tensor<const bf16>& logits, const Tensor<const int32_t>& target_0,
                      const Tensor<float>& loss, const Tensor<float>& lse, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "cross_entropy", .axes = "i, j", .spec = "cross_entropy.yaml"});
-  cross_entropy_text::Call call{logits, target, loss, lse, check.Dim("m", logits, "logits", 0),
+  cross_entropy_text::Call call{logits, target_0, loss, lse, check.Dim("m", logits, "logits", 0),
                                 check.Dim("n", logits, "logits", 1)};
   check.Input(logits, "logits", {call.m, call.n});
-  check.Input(target, "target", {call.m, 1});
+  check.Input(target_0, "target", {call.m, 1});
   check.Output(loss, "loss", {call.m, 1});
   check.Output(lse, "lse", {call.m, 1});
-  return check.Run(context, KILN_DISPATCH(cross_entropy_text::Run), call);
+  return check.Run(context, KILN_GRIDS(cross_entropy_text::RunGrid), call);
 }
 
-extern "C" KILN_EXPORT int32_t kiln_cross_entropy(const DLTensor* logits, const DLTensor* target,
+extern "C" KILN_EXPORT int32_t kiln_cross_entropy(const DLTensor* logits, const DLTensor* target_0,
                                                   const DLTensor* loss, const DLTensor* lse,
                                                   kiln_context* context, kiln_status* status) {
   return CallFromC("cross_entropy", cross_entropy, status,
                    {"logits", "target", "loss", "lse", "context"},
-                   logits, target, loss, lse, context);
+                   logits, target_0, loss, lse, context);
 }
 
 }  // namespace kiln::inline cross_entropy_e3908ae3

@@ -9,7 +9,7 @@ namespace kiln::inline cross_entropy_e3908ae3 {
 /// Of each row minus the logarithm of the softmax at its target, in one pass over the logits.
 Status cross_entropy(
     const Tensor<const bf16>& logits,  // bf16[m, n]
-    const Tensor<const int32_t>& target,  // i32[m, 1]
+    const Tensor<const int32_t>& target_0,  // i32[m, 1]
     const Tensor<float>& loss,  // f32[m, 1]
     const Tensor<float>& lse,  // f32[m, 1]
     Context& context = DefaultContext());
@@ -18,7 +18,7 @@ Status cross_entropy(
 
 extern "C" int32_t kiln_cross_entropy(
     const DLTensor* logits,
-    const DLTensor* target,
+    const DLTensor* target_0,
     const DLTensor* loss,
     const DLTensor* lse,
     kiln_context* context, kiln_status* status);

@@ -14,57 +14,27 @@
 #include "hwy/foreach_target.h"  // first: compiles the rest once per target
 #include "kiln/kiln-inl.h"
 
-#ifndef KILN_CALL_OF_cross_entropy_grad
-#define KILN_CALL_OF_cross_entropy_grad
+#ifndef KILN_TEXT_OF_cross_entropy_grad
+#define KILN_TEXT_OF_cross_entropy_grad
 namespace kiln::cross_entropy_grad_text {
 /// A checked call.
 struct Call {
   Tensor<const bf16> logits;
-  Tensor<const int32_t> target;
+  Tensor<const int32_t> target_0;
   Tensor<const float> lse, dloss;
   Tensor<bf16> dlogits;
   int64_t m, n;
 };
-}  // namespace kiln::cross_entropy_grad_text
-#endif
-
-KILN_BEFORE_NAMESPACE();
-namespace kiln::cross_entropy_grad_text::HWY_NAMESPACE {
-using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 constexpr int64_t bm = 128, bn = 2048;
 
-/// What one step sees, and what it does.
+/// What one step sees.
 struct Step {
   Core& core;
   Tile<const bf16, 2> logits;
-  Tile<const int32_t, 2> target;
+  Tile<const int32_t, 2> target_0;
   Tile<const float, 2> lse, dloss;
   Tile<bf16, 2> dlogits;
-
-  HWY_INLINE void Body() const {
-    const size_t m_size = logits.high[0], n_size = logits.high[1];
-    for (size_t m_i = 0; m_i < m_size; ++m_i) {
-      StreamLanes(kFloats, n_size, dlogits.stream, dlogits.At(m_i, 0),
-                  [&](auto at, size_t n_i) HWY_ATTR {
-        at.PrefetchStream(logits.At(m_i, 0), logits.At(m_i + 1, 0), n_i, n_size);
-        // cross_entropy_grad.yaml:26  let p = exp(f32(logits) - lse)     # the softmax, without
-        //     another look at the whole row
-        const auto logits_0 = at.Load(logits.At(m_i, n_i));
-        const auto p_0 = Exp(hn::Sub(logits_0, at.Splat(LoadOne(lse.At(m_i, 0)))));
-
-        // cross_entropy_grad.yaml:27  let hit = at(logits, 1) == target
-        const auto hit_0 =
-            Eq(at.Iota(static_cast<int32_t>(Signed(n_i) + logits.origin[1])),
-               at.Splat(LoadOne(target.At(m_i, 0))));
-
-        // cross_entropy_grad.yaml:28  dlogits = T(where(hit, p - 1, p) * dloss)
-        at.Store(
-            hn::Mul(Select(hit_0, hn::Sub(p_0, at.Splat(1.0f)), p_0),
-                    at.Splat(LoadOne(dloss.At(m_i, 0)))), dlogits.At(m_i, n_i));
-      });
-    }
-  }
 };
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
@@ -76,6 +46,49 @@ struct Blocks {
     i = PassSize(core.cpu(), call.m, j);
   }
 };
+}  // namespace kiln::cross_entropy_grad_text
+#endif
+
+KILN_BEFORE_NAMESPACE();
+namespace kiln::cross_entropy_grad_text::HWY_NAMESPACE {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT
+
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  const Tile<const bf16, 2> logits = step.logits;
+  const Tile<const int32_t, 2> target_0 = step.target_0;
+  const Tile<const float, 2> lse = step.lse, dloss = step.dloss;
+  const Tile<bf16, 2> dlogits = step.dlogits;
+  const size_t m_size = logits.high[0], n_size = logits.high[1];
+  for (size_t m_i = 0; m_i < m_size; ++m_i) {
+    StreamLanes(kFloats, n_size, dlogits.stream, dlogits.At(m_i, 0),
+                [&](auto at, size_t n_i) HWY_ATTR {
+      at.PrefetchStream(logits.At(m_i, 0), logits.At(m_i + 1, 0), n_i, n_size);
+      // cross_entropy_grad.yaml:26  let p = exp(f32(logits) - lse)     # the softmax, without
+      //     another look at the whole row
+      const auto logits_0 = at.Load(logits.At(m_i, n_i));
+      const auto p_0 = Exp(hn::Sub(logits_0, at.Splat(LoadOne(lse.At(m_i, 0)))));
+
+      // cross_entropy_grad.yaml:27  let hit = at(logits, 1) == target
+      const auto hit_0 =
+          Eq(at.Iota(static_cast<int32_t>(Signed(n_i) + logits.origin[1])),
+             at.Splat(LoadOne(target_0.At(m_i, 0))));
+
+      // cross_entropy_grad.yaml:28  dlogits = T(where(hit, p - 1, p) * dloss)
+      at.Store(
+          hn::Mul(Select(hit_0, hn::Sub(p_0, at.Splat(1.0f)), p_0),
+                  at.Splat(LoadOne(dloss.At(m_i, 0)))), dlogits.At(m_i, n_i));
+    });
+  }
+}
+}  // namespace kiln::cross_entropy_grad_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::cross_entropy_grad_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
 
 /// The grid of one core.
 template <class Tiers>
@@ -84,71 +97,64 @@ void RunGrid(const Call& call, Core& core) {
   const std::array<int64_t, 2> steps{DivUp(call.m, blocks.i), DivUp(call.n, blocks.j)};
   const Grid<2> grid(steps, /*parallel=*/2, /*cut first=*/{0, 1}, core);
 
-  const std::array target_lse_dloss_block = {Clipped(blocks.i), All(1)};
+  const std::array target_0_lse_dloss_block = {Clipped(blocks.i), All(1)};
   const std::array logits_dlogits_block = {Clipped(blocks.i), Clipped(blocks.j)};
   In<Tiers, Rows<bf16, 2>, 2> logits(core, {"logits", 0, 12}, call.logits, logits_dlogits_block);
-  In<Tiers, Rows<int32_t, 2>, 2> target(core, {"target", 1, 16}, call.target,
-                                        target_lse_dloss_block);
-  In<Tiers, Rows<float, 2>, 2> lse(core, {"lse", 2, 20}, call.lse, target_lse_dloss_block);
-  In<Tiers, Rows<float, 2>, 2> dloss(core, {"dloss", 3, 21}, call.dloss, target_lse_dloss_block);
+  In<Tiers, Rows<int32_t, 2>, 2> target_0(core, {"target", 1, 16}, call.target_0,
+                                          target_0_lse_dloss_block);
+  In<Tiers, Rows<float, 2>, 2> lse(core, {"lse", 2, 20}, call.lse, target_0_lse_dloss_block);
+  In<Tiers, Rows<float, 2>, 2> dloss(core, {"dloss", 3, 21}, call.dloss, target_0_lse_dloss_block);
   Out<Tiers, Rows<bf16, 2>, 2> dlogits(core, {"dlogits", 4, 23}, call.dlogits,
                                        logits_dlogits_block);
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto logits_dlogits_index = [&](const Point<2>& at) { return Index<2>{at[0], at[1]}; };
-  const auto target_lse_dloss_index = [&](const Point<2>& at) { return Index<2>{at[0], 0}; };
+  const auto target_0_lse_dloss_index = [&](const Point<2>& at) { return Index<2>{at[0], 0}; };
   const auto copy_in = [&](const Point<2>& at) {
     logits.CopyIn(logits_dlogits_index(at));
-    target.CopyIn(target_lse_dloss_index(at));
-    lse.CopyIn(target_lse_dloss_index(at));
-    dloss.CopyIn(target_lse_dloss_index(at));
+    target_0.CopyIn(target_0_lse_dloss_index(at));
+    lse.CopyIn(target_0_lse_dloss_index(at));
+    dloss.CopyIn(target_0_lse_dloss_index(at));
   };
   const auto run_step = [&](const Point<2>& at, const Point<2>& next) {
-    RunStep(Step{core, logits.WaitIn(logits_dlogits_index(at)),
-                 target.WaitIn(target_lse_dloss_index(at)), lse.WaitIn(target_lse_dloss_index(at)),
-                 dloss.WaitIn(target_lse_dloss_index(at)),
-                 dlogits.Open(logits_dlogits_index(at), at.run)});
-    if (!core.ok()) return;
+    const Step step{
+        core, logits.WaitIn(logits_dlogits_index(at)),
+        target_0.WaitIn(target_0_lse_dloss_index(at)), lse.WaitIn(target_0_lse_dloss_index(at)),
+        dloss.WaitIn(target_0_lse_dloss_index(at)), dlogits.Open(logits_dlogits_index(at), at.run)};
+    if (!RunBody(body, step)) return;
     if (!next.more || dlogits.Leaves(logits_dlogits_index(next), next.run)) dlogits.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step);
   dlogits.WaitOut();
 }
+}  // namespace kiln::cross_entropy_grad_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::cross_entropy_grad_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::cross_entropy_grad_text { HWY_EXPORT(Run); }
 namespace kiln::inline cross_entropy_grad_62876244 {
 
-Status cross_entropy_grad(const Tensor<const bf16>& logits, const Tensor<const int32_t>& target,
+Status cross_entropy_grad(const Tensor<const bf16>& logits, const Tensor<const int32_t>& target_0,
                           const Tensor<const float>& lse, const Tensor<const float>& dloss,
                           const Tensor<bf16>& dlogits, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "cross_entropy_grad", .axes = "i, j",
                    .spec = "cross_entropy_grad.yaml"});
-  cross_entropy_grad_text::Call call{logits, target, lse, dloss, dlogits,
+  cross_entropy_grad_text::Call call{logits, target_0, lse, dloss, dlogits,
                                      check.Dim("m", logits, "logits", 0),
                                      check.Dim("n", logits, "logits", 1)};
   check.Input(logits, "logits", {call.m, call.n});
-  check.Input(target, "target", {call.m, 1});
+  check.Input(target_0, "target", {call.m, 1});
   check.Input(lse, "lse", {call.m, 1});
   check.Input(dloss, "dloss", {call.m, 1});
   check.Output(dlogits, "dlogits", {call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(cross_entropy_grad_text::Run), call);
+  return check.Run(context, KILN_GRIDS(cross_entropy_grad_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_cross_entropy_grad(
-    const DLTensor* logits, const DLTensor* target, const DLTensor* lse, const DLTensor* dloss,
+    const DLTensor* logits, const DLTensor* target_0, const DLTensor* lse, const DLTensor* dloss,
     const DLTensor* dlogits, kiln_context* context, kiln_status* status) {
   return CallFromC("cross_entropy_grad", cross_entropy_grad, status,
                    {"logits", "target", "lse", "dloss", "dlogits", "context"},
-                   logits, target, lse, dloss, dlogits, context);
+                   logits, target_0, lse, dloss, dlogits, context);
 }
 
 }  // namespace kiln::inline cross_entropy_grad_62876244

@@ -9,7 +9,7 @@ namespace kiln::inline cross_entropy_grad_62876244 {
 /// The gradient of specs/cross_entropy.yaml for its logits, from the lse that it keeps.
 Status cross_entropy_grad(
     const Tensor<const bf16>& logits,  // bf16[m, n]
-    const Tensor<const int32_t>& target,  // i32[m, 1]
+    const Tensor<const int32_t>& target_0,  // i32[m, 1]
     const Tensor<const float>& lse,  // f32[m, 1]
     const Tensor<const float>& dloss,  // f32[m, 1]
     const Tensor<bf16>& dlogits,  // bf16[m, n]
@@ -19,7 +19,7 @@ Status cross_entropy_grad(
 
 extern "C" int32_t kiln_cross_entropy_grad(
     const DLTensor* logits,
-    const DLTensor* target,
+    const DLTensor* target_0,
     const DLTensor* lse,
     const DLTensor* dloss,
     const DLTensor* dlogits,

@@ -12,14 +12,23 @@
 #include "hwy/foreach_target.h"  // first: compiles the rest once per target
 #include "kiln/kiln-inl.h"
 
-#ifndef KILN_CALL_OF_dynamic_slice
-#define KILN_CALL_OF_dynamic_slice
+#ifndef KILN_TEXT_OF_dynamic_slice
+#define KILN_TEXT_OF_dynamic_slice
 namespace kiln::dynamic_slice_text {
 /// A checked call.
 struct Call {
   Tensor<const int32_t> starts, x;
   Tensor<int32_t> o;
   int64_t m, n;
+};
+
+constexpr int64_t bm = 128, bn = 128;
+
+/// What one step sees.
+struct Step {
+  Core& core;
+  Tile<const int32_t, 2> x;
+  Tile<int32_t, 2> o;
 };
 }  // namespace kiln::dynamic_slice_text
 #endif
@@ -28,25 +37,27 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::dynamic_slice_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-constexpr int64_t bm = 128, bn = 128;
-
-/// What one step sees, and what it does.
-struct Step {
-  Core& core;
-  Tile<const int32_t, 2> x;
-  Tile<int32_t, 2> o;
-
-  HWY_INLINE void Body() const {
-    // dynamic_slice.yaml:26  o = x
-    for (size_t m_i = 0; m_i < bm; ++m_i) {
-      StreamLanes(kFloats, bm, o.stream, o.At(m_i, 0), [&](auto at, size_t m_j) HWY_ATTR {
-        at.PrefetchStream(x.At(m_i, 0), x.At(m_i + 1, 0), m_j, bm);
-        const auto x_0 = at.Load(x.At(m_i, m_j));
-        at.Store(x_0, o.At(m_i, m_j));
-      });
-    }
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  const Tile<const int32_t, 2> x = step.x;
+  const Tile<int32_t, 2> o = step.o;
+  // dynamic_slice.yaml:26  o = x
+  for (size_t m_i = 0; m_i < bm; ++m_i) {
+    StreamLanes(kFloats, bm, o.stream, o.At(m_i, 0), [&](auto at, size_t m_j) HWY_ATTR {
+      at.PrefetchStream(x.At(m_i, 0), x.At(m_i + 1, 0), m_j, bm);
+      const auto x_0 = at.Load(x.At(m_i, m_j));
+      at.Store(x_0, o.At(m_i, m_j));
+    });
   }
-};
+}
+}  // namespace kiln::dynamic_slice_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::dynamic_slice_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
 
 /// The grid of one core.
 template <class Tiers>
@@ -59,6 +70,7 @@ void RunGrid(const Call& call, Core& core) {
   Out<Tiers, Rows<int32_t, 2>, 2> o(core, {"o", 2, 23}, call.o, {All(bm), All(bn)});
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto x_index = [&](auto& from, const Point<0>&) {
     return Index<2>{FloorDiv(IndexAt(from, call.starts, "starts", 0), bm),
                     FloorDiv(IndexAt(from, call.starts, "starts", 1), bn)};
@@ -71,23 +83,15 @@ void RunGrid(const Call& call, Core& core) {
     if (core.is_about(1)) AddElement(core, call.starts, "starts", 1);  // x
   };
   const auto run_step = [&](const Point<0>& at, const Point<0>& next) {
-    RunStep(Step{core, x.WaitIn(x_index(core, at)), o.Open({0, 0}, at.run)});
-    if (!core.ok()) return;
+    const Step step{core, x.WaitIn(x_index(core, at)), o.Open({0, 0}, at.run)};
+    if (!RunBody(body, step)) return;
     if (!next.more || o.Leaves({0, 0}, next.run)) o.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step, locate);
   o.WaitOut();
 }
+}  // namespace kiln::dynamic_slice_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::dynamic_slice_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::dynamic_slice_text { HWY_EXPORT(Run); }
 namespace kiln::inline dynamic_slice_1e57d4c4 {
 
 Status dynamic_slice(const Tensor<const int32_t>& starts, const Tensor<const int32_t>& x,
@@ -104,7 +108,7 @@ Status dynamic_slice(const Tensor<const int32_t>& starts, const Tensor<const int
                 {{"starts[0]", IndexAt(check, call.starts, "starts", 0)}});
   check.Require(Mod(IndexAt(check, call.starts, "starts", 1), bn) == 0, "starts[1] % bn == 0",
                 {{"starts[1]", IndexAt(check, call.starts, "starts", 1)}});
-  return check.Run(context, KILN_DISPATCH(dynamic_slice_text::Run), call);
+  return check.Run(context, KILN_GRIDS(dynamic_slice_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_dynamic_slice(const DLTensor* starts, const DLTensor* x,

@@ -14,8 +14,8 @@
 #include "hwy/foreach_target.h"  // first: compiles the rest once per target
 #include "kiln/kiln-inl.h"
 
-#ifndef KILN_CALL_OF_embedding_gather_f32
-#define KILN_CALL_OF_embedding_gather_f32
+#ifndef KILN_TEXT_OF_embedding_gather_f32
+#define KILN_TEXT_OF_embedding_gather_f32
 namespace kiln::embedding_gather_f32_text {
 /// A checked call.
 struct Call {
@@ -24,41 +24,16 @@ struct Call {
   Tensor<float> o;
   int64_t tokens, vocab, d;
 };
-}  // namespace kiln::embedding_gather_f32_text
-#endif
-
-KILN_BEFORE_NAMESPACE();
-namespace kiln::embedding_gather_f32_text::HWY_NAMESPACE {
-using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 constexpr int64_t bd = 1024;
 
-/// What one step sees, and what it does.
+/// What one step sees.
 struct Step {
   Core& core;
   const Call& call;
   const Point<2> point;  // of axes 0: t, 1: j
   Tile<const float, 2> table, position;
   Tile<float, 2> o;
-
-  HWY_INLINE void Body() const {
-    const size_t d_size = table.high[1];
-    // embedding_gather.yaml:27  o = T(table + position) if ids[t] >= 0 else position
-    const int32_t id = HostAt(core, call.ids, "ids", point[0]);
-    if (id >= 0) {
-      StreamLanes(kFloats, d_size, o.stream, o.At(0, 0), [&](auto at, size_t d_i) HWY_ATTR {
-        const auto table_0 = at.Load(table.At(0, d_i));
-        const auto position_0 = at.Load(position.At(0, d_i));
-        at.Store(hn::Add(table_0, position_0), o.At(0, d_i));
-      });
-    } else {
-      // embedding_gather.yaml:27  o = T(table + position) if ids[t] >= 0 else position
-      StreamLanes(kFloats, d_size, o.stream, o.At(0, 0), [&](auto at, size_t d_i) HWY_ATTR {
-        const auto position_1 = at.Load(position.At(0, d_i));
-        at.Store(position_1, o.At(0, d_i));
-      });
-    }
-  }
 };
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
@@ -69,6 +44,45 @@ struct Blocks {
     j = StripSize(core.cpu(), call.d);
   }
 };
+}  // namespace kiln::embedding_gather_f32_text
+#endif
+
+KILN_BEFORE_NAMESPACE();
+namespace kiln::embedding_gather_f32_text::HWY_NAMESPACE {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT
+
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  Core& core = step.core;
+  const Call& call = step.call;
+  const Point<2> point = step.point;
+  const Tile<const float, 2> table = step.table, position = step.position;
+  const Tile<float, 2> o = step.o;
+  const size_t d_size = table.high[1];
+  // embedding_gather.yaml:27  o = T(table + position) if ids[t] >= 0 else position
+  const int32_t id = HostAt(core, call.ids, "ids", point[0]);
+  if (id >= 0) {
+    StreamLanes(kFloats, d_size, o.stream, o.At(0, 0), [&](auto at, size_t d_i) HWY_ATTR {
+      const auto table_0 = at.Load(table.At(0, d_i));
+      const auto position_0 = at.Load(position.At(0, d_i));
+      at.Store(hn::Add(table_0, position_0), o.At(0, d_i));
+    });
+  } else {
+    // embedding_gather.yaml:27  o = T(table + position) if ids[t] >= 0 else position
+    StreamLanes(kFloats, d_size, o.stream, o.At(0, 0), [&](auto at, size_t d_i) HWY_ATTR {
+      const auto position_1 = at.Load(position.At(0, d_i));
+      at.Store(position_1, o.At(0, d_i));
+    });
+  }
+}
+}  // namespace kiln::embedding_gather_f32_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::embedding_gather_f32_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
 
 /// The grid of one core.
 template <class Tiers>
@@ -85,6 +99,7 @@ void RunGrid(const Call& call, Core& core) {
   Out<Tiers, Rows<float, 2>, 2> o(core, {"o", 3, 24}, call.o, block);
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto table_index = [&](auto& from, const Point<2>& at) {
     return Index<2>{Maximum(IndexAt(from, call.ids, "ids", at[0]), int64_t{0}), at[1]};
   };
@@ -97,24 +112,16 @@ void RunGrid(const Call& call, Core& core) {
     if (core.is_about(1)) AddElement(core, call.ids, "ids", at[0]);  // table
   };
   const auto run_step = [&](const Point<2>& at, const Point<2>& next) {
-    RunStep(Step{core, call, at, table.WaitIn(table_index(core, at)),
-                 position.WaitIn(position_o_index(at)), o.Open(position_o_index(at), at.run)});
-    if (!core.ok()) return;
+    const Step step{core, call, at, table.WaitIn(table_index(core, at)),
+                    position.WaitIn(position_o_index(at)), o.Open(position_o_index(at), at.run)};
+    if (!RunBody(body, step)) return;
     if (!next.more || o.Leaves(position_o_index(next), next.run)) o.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step, locate);
   o.WaitOut();
 }
+}  // namespace kiln::embedding_gather_f32_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::embedding_gather_f32_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::embedding_gather_f32_text { HWY_EXPORT(Run); }
 namespace kiln::inline embedding_gather_f32_d9f5de97 {
 
 Status embedding_gather_f32(const Tensor<const int32_t>& ids, const Tensor<const float>& table,
@@ -130,7 +137,7 @@ Status embedding_gather_f32(const Tensor<const int32_t>& ids, const Tensor<const
   check.Input(table, "table", {call.vocab, call.d});
   check.Input(position, "position", {call.tokens, call.d});
   check.Output(o, "o", {call.tokens, call.d});
-  return check.Run(context, KILN_DISPATCH(embedding_gather_f32_text::Run), call);
+  return check.Run(context, KILN_GRIDS(embedding_gather_f32_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_embedding_gather_f32(

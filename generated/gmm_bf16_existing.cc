@@ -32,8 +32,8 @@
 #include "kiln/dot/panels-inl.h"
 #include "kiln/host/prepare.h"
 
-#ifndef KILN_CALL_OF_gmm_bf16_existing
-#define KILN_CALL_OF_gmm_bf16_existing
+#ifndef KILN_TEXT_OF_gmm_bf16_existing
+#define KILN_TEXT_OF_gmm_bf16_existing
 namespace kiln::gmm_bf16_existing_text {
 /// A checked call.
 struct Call {
@@ -46,64 +46,20 @@ struct Call {
   int32_t visits;
   int64_t groups, m, k, shard, n;
 };
-}  // namespace kiln::gmm_bf16_existing_text
-#endif
-
-KILN_BEFORE_NAMESPACE();
-namespace kiln::gmm_bf16_existing_text::HWY_NAMESPACE {
-using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 constexpr int64_t tm = 128, tk = 128, tn = 128;
 
-/// What one step sees, and what it does.
+/// What one step sees.
 struct Step {
   Core& core;
   const Call& call;
   const Point<3> point;  // of axes 0: j, 1: t, 2: l
   const std::array<int64_t, 3>& steps;
-  UnpackedA<bf16>::View lhs;
-  PackedB<bf16>::View rhs;
+  DotView lhs, rhs;
   Tile<const float, 2> existing;
   Tile<float, 2> out;
   float* acc;
   bool first_out;
-
-  HWY_INLINE void Body() const {
-    const ReductionStep when{.first = point[2] == 0, .last = point[2] + 1 == steps[2]};
-    const size_t m_size = existing.high[0], n_size = existing.high[1];
-    // gmm.yaml:88  when first(out):                 # once a tile, not once a visit
-    if (first_out) {
-      // gmm.yaml:89  out = existing
-      for (size_t m_i = 0; m_i < m_size; ++m_i) {
-        StreamLanes(kFloats, n_size, out.stream, out.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
-          at.PrefetchStream(existing.At(m_i, 0), existing.At(m_i + 1, 0), n_i, n_size);
-          const auto existing_0 = at.Load(existing.At(m_i, n_i));
-          at.Store(existing_0, out.At(m_i, n_i));
-        });
-      }
-    }
-
-    // gmm.yaml:90  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
-    const int64_t id = IndexAt(core, call.ids, "ids", point[1]);
-    const int32_t offset = HostAt(core, call.offsets, "offsets", id);
-    const int32_t offset_0 = HostAt(core, call.offsets, "offsets", id + 1);
-    const auto start = [=, *this](auto, size_t m_i, size_t n_i) HWY_ATTR {
-      hwy::Prefetch(out.At(m_i, n_i));
-    };
-    const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-      // gmm.yaml:93  let mine = offsets[group] <= at(out, 0) < offsets[group + 1]
-      const int32_t coordinate = static_cast<int32_t>(Signed(m_i) + out.origin[0]);
-      const bool mine_1 = offset <= coordinate && coordinate < offset_0;
-
-      // gmm.yaml:94  out[mine] = O(acc)
-      at.StoreIf(at.Splat(mine_1), sum, out.At(m_i, n_i));
-    };
-    const RowRange live = LiveRows(  // the mask discards the other rows
-        offset - out.origin[0],
-        offset_0 - out.origin[0],
-        lhs.rows);
-    MultiplyTiles<Dot<bf16>>(live, lhs, rhs, SumsOf(when, acc, m_size), start, finish);
-  }
 };
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
@@ -115,10 +71,87 @@ struct Blocks {
   }
 };
 
+/// What the instruction set decides.
+struct Target {
+  Blocks blocks;
+  DotFormat<2> lhs_format;
+  DotFormat<3> rhs_format;
+  size_t acc_count;
+};
+}  // namespace kiln::gmm_bf16_existing_text
+#endif
+
+KILN_BEFORE_NAMESPACE();
+namespace kiln::gmm_bf16_existing_text::HWY_NAMESPACE {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT
+
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  Core& core = step.core;
+  const Call& call = step.call;
+  const Point<3> point = step.point;
+  const std::array<int64_t, 3>& steps = step.steps;
+  const auto lhs = ViewOf<UnpackedA<bf16>>(step.lhs);
+  const auto rhs = ViewOf<PackedB<bf16>>(step.rhs);
+  const Tile<const float, 2> existing = step.existing;
+  const Tile<float, 2> out = step.out;
+  const auto acc = step.acc;
+  const bool first_out = step.first_out;
+  const ReductionStep when{.first = point[2] == 0, .last = point[2] + 1 == steps[2]};
+  const size_t m_size = existing.high[0], n_size = existing.high[1];
+  // gmm.yaml:88  when first(out):                 # once a tile, not once a visit
+  if (first_out) {
+    // gmm.yaml:89  out = existing
+    for (size_t m_i = 0; m_i < m_size; ++m_i) {
+      StreamLanes(kFloats, n_size, out.stream, out.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
+        at.PrefetchStream(existing.At(m_i, 0), existing.At(m_i + 1, 0), n_i, n_size);
+        const auto existing_0 = at.Load(existing.At(m_i, n_i));
+        at.Store(existing_0, out.At(m_i, n_i));
+      });
+    }
+  }
+
+  // gmm.yaml:90  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
+  const int64_t id = IndexAt(core, call.ids, "ids", point[1]);
+  const int32_t offset = HostAt(core, call.offsets, "offsets", id);
+  const int32_t offset_0 = HostAt(core, call.offsets, "offsets", id + 1);
+  const auto start = [=](auto, size_t m_i, size_t n_i) HWY_ATTR {
+    hwy::Prefetch(out.At(m_i, n_i));
+  };
+  const auto finish = [=](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+    // gmm.yaml:93  let mine = offsets[group] <= at(out, 0) < offsets[group + 1]
+    const int32_t coordinate = static_cast<int32_t>(Signed(m_i) + out.origin[0]);
+    const bool mine_1 = offset <= coordinate && coordinate < offset_0;
+
+    // gmm.yaml:94  out[mine] = O(acc)
+    at.StoreIf(at.Splat(mine_1), sum, out.At(m_i, n_i));
+  };
+  const RowRange live = LiveRows(  // the mask discards the other rows
+      offset - out.origin[0],
+      offset_0 - out.origin[0],
+      lhs.rows);
+  MultiplyTiles<Dot<bf16>>(live, lhs, rhs, SumsOf(when, acc, m_size), start, finish);
+}
+
+Target MakeTarget(const Call&, const Core&, Blocks blocks) {
+  return {blocks, kDotFormat<UnpackedA<bf16>, 2>, kDotFormat<PackedB<bf16>, 3>,
+          AccumulatorSize(tm, blocks.j)};
+}
+}  // namespace kiln::gmm_bf16_existing_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::gmm_bf16_existing_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
+HWY_EXPORT(MakeTarget);
+
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const Blocks blocks(call, core);
+  const Target target = KILN_DISPATCH(MakeTarget)(call, core, Blocks(call, core));
+  const Blocks& blocks = target.blocks;
   const std::array<int64_t, 3> steps{DivUp(call.n, blocks.j), int64_t{call.visits},
                                      CeilDiv(call.k, tk)};
   const Grid<3> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
@@ -131,23 +164,24 @@ void RunGrid(const Call& call, Core& core) {
   Tiers::template Hold<int32_t>(core, {"visits", 4, 30, Memory::kSmem}, {});
   Tiers::template Hold<int32_t>(core, {"group_offset", 5, 31, Memory::kSmem}, {});
   const std::array block = {Clipped(tm), Clipped(blocks.j)};
-  In<Tiers, UnpackedA<bf16>, 2> lhs(
-      core, {"lhs", 6, 48}, call.lhs, {Clipped(tm), Clipped(tk)}, Pad<bf16>(FromBits<bf16>(0x0000)),
-      /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0);
-  In<Tiers, PackedB<bf16>, 3> rhs(core, {"rhs", 7, 53}, call.rhs,
-                                  {Squeezed(), Clipped(tk), Clipped(blocks.j)},
-                                  Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
-                                  /*window=*/steps[1] > 1 ? steps[2] : 0, /*rows=*/kLiveRows);
+  DotIn<Tiers, bf16, 2> lhs(
+      core, {"lhs", 6, 48}, target.lhs_format, call.lhs, {Clipped(tm), Clipped(tk)},
+      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
+      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0);
+  DotIn<Tiers, bf16, 3> rhs(core, {"rhs", 7, 53}, target.rhs_format, call.rhs,
+                            {Squeezed(), Clipped(tk), Clipped(blocks.j)},
+                            Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
+                            /*window=*/steps[1] > 1 ? steps[2] : 0, /*rows=*/kLiveRows);
   In<Tiers, CopiedRows<float, 2>, 2> existing(core, {"existing", 8, 64}, call.existing, block);
   existing.LendTo(9);
   Out<Tiers, Rows<float, 2>, 2> out(core, {"out", 9, 70}, call.out, block,
                                     NoInit{.is_alias = true});
   out.Watch();
-  const size_t acc_count = AccumulatorSize(tm, blocks.j);
-  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 10, 82}, acc_count,
+  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 10, 82}, target.acc_count,
                                                            {tm, blocks.j});
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto lhs_index = [&](auto& from, const Point<3>& at) {
     return Index<2>{IndexAt(from, call.tiles, "tiles", at[1]), at[2]};
   };
@@ -177,25 +211,17 @@ void RunGrid(const Call& call, Core& core) {
     const bool first_out = at.run != first_out_run || first_out_at != first_out_block;
     first_out_run = at.run;
     first_out_block = first_out_at;
-    RunStep(Step{core, call, at, steps, lhs.WaitIn(lhs_index(core, at)),
-                 rhs.WaitIn(rhs_index(core, at)), existing.WaitIn(existing_out_index(core, at)),
-                 out.Open(existing_out_index(core, at), at.run), acc_memory, first_out});
-    if (!core.ok()) return;
+    const Step step{core, call, at, steps, lhs.WaitIn(lhs_index(core, at)),
+                    rhs.WaitIn(rhs_index(core, at)), existing.WaitIn(existing_out_index(core, at)),
+                    out.Open(existing_out_index(core, at), at.run), acc_memory, first_out};
+    if (!RunBody(body, step)) return;
     if (!next.more || out.Leaves(existing_out_index(next_step, next), next.run)) out.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step, locate);
   out.WaitOut();
 }
+}  // namespace kiln::gmm_bf16_existing_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::gmm_bf16_existing_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::gmm_bf16_existing_text { HWY_EXPORT(Run); }
 namespace kiln::inline gmm_bf16_existing_d92269ea {
 
 Status gmm_bf16_existing(const Tensor<const int32_t>& sizes, int32_t group_offset,
@@ -246,7 +272,7 @@ Status gmm_bf16_existing(const Tensor<const int32_t>& sizes, int32_t group_offse
                  {"groups", call.groups}, {"m", call.m}});
   if (!check.ok()) return check.status();
   if (out.data != existing.data) CopyTensor(existing, out);
-  return check.Run(context, KILN_DISPATCH(gmm_bf16_existing_text::Run), call);
+  return check.Run(context, KILN_GRIDS(gmm_bf16_existing_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_gmm_bf16_existing(

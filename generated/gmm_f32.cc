@@ -29,8 +29,8 @@
 #include "kiln/dot/panels-inl.h"
 #include "kiln/host/prepare.h"
 
-#ifndef KILN_CALL_OF_gmm_f32
-#define KILN_CALL_OF_gmm_f32
+#ifndef KILN_TEXT_OF_gmm_f32
+#define KILN_TEXT_OF_gmm_f32
 namespace kiln::gmm_f32_text {
 /// A checked call.
 struct Call {
@@ -42,50 +42,18 @@ struct Call {
   int32_t visits;
   int64_t groups, m, k, shard, n;
 };
-}  // namespace kiln::gmm_f32_text
-#endif
-
-KILN_BEFORE_NAMESPACE();
-namespace kiln::gmm_f32_text::HWY_NAMESPACE {
-using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 constexpr int64_t tm = 128, tk = 128, tn = 128;
 
-/// What one step sees, and what it does.
+/// What one step sees.
 struct Step {
   Core& core;
   const Call& call;
   const Point<3> point;  // of axes 0: j, 1: t, 2: l
   const std::array<int64_t, 3>& steps;
-  UnpackedA<float>::View lhs;
-  PackedB<float>::View rhs;
+  DotView lhs, rhs;
   Tile<float, 2> out;
   float* acc;
-
-  HWY_INLINE void Body() const {
-    const ReductionStep when{.first = point[2] == 0, .last = point[2] + 1 == steps[2]};
-    const size_t m_size = out.high[0];
-    // gmm.yaml:90  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
-    const int64_t id = IndexAt(core, call.ids, "ids", point[1]);
-    const int32_t offset = HostAt(core, call.offsets, "offsets", id);
-    const int32_t offset_0 = HostAt(core, call.offsets, "offsets", id + 1);
-    const auto start = [=, *this](auto, size_t m_i, size_t n_i) HWY_ATTR {
-      hwy::Prefetch(out.At(m_i, n_i));
-    };
-    const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-      // gmm.yaml:93  let mine = offsets[group] <= at(out, 0) < offsets[group + 1]
-      const int32_t coordinate = static_cast<int32_t>(Signed(m_i) + out.origin[0]);
-      const bool mine_1 = offset <= coordinate && coordinate < offset_0;
-
-      // gmm.yaml:94  out[mine] = O(acc)
-      at.StoreIf(at.Splat(mine_1), sum, out.At(m_i, n_i));
-    };
-    const RowRange live = LiveRows(  // the mask discards the other rows
-        offset - out.origin[0],
-        offset_0 - out.origin[0],
-        lhs.rows);
-    MultiplyTiles<Dot<float>>(live, lhs, rhs, SumsOf(when, acc, m_size), start, finish);
-  }
 };
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
@@ -93,15 +61,80 @@ struct Blocks {
   int64_t j = tn, l = tk;
   Blocks([[maybe_unused]] const Call& call, const Core& core) {
     if (core.emulated()) return;
-    l = DepthFor<float>(core.cpu(), l, call.k);
     j = ChooseNC(call.n, core.count());
   }
 };
 
+/// What the instruction set decides.
+struct Target {
+  Blocks blocks;
+  DotFormat<2> lhs_format;
+  DotFormat<3> rhs_format;
+  size_t acc_count;
+};
+}  // namespace kiln::gmm_f32_text
+#endif
+
+KILN_BEFORE_NAMESPACE();
+namespace kiln::gmm_f32_text::HWY_NAMESPACE {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT
+
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  Core& core = step.core;
+  const Call& call = step.call;
+  const Point<3> point = step.point;
+  const std::array<int64_t, 3>& steps = step.steps;
+  const auto lhs = ViewOf<UnpackedA<float>>(step.lhs);
+  const auto rhs = ViewOf<PackedB<float>>(step.rhs);
+  const Tile<float, 2> out = step.out;
+  const auto acc = step.acc;
+  const ReductionStep when{.first = point[2] == 0, .last = point[2] + 1 == steps[2]};
+  const size_t m_size = out.high[0];
+  // gmm.yaml:90  acc += dot(lhs, rhs.T) if transpose_rhs else dot(lhs, rhs)
+  const int64_t id = IndexAt(core, call.ids, "ids", point[1]);
+  const int32_t offset = HostAt(core, call.offsets, "offsets", id);
+  const int32_t offset_0 = HostAt(core, call.offsets, "offsets", id + 1);
+  const auto start = [=](auto, size_t m_i, size_t n_i) HWY_ATTR {
+    hwy::Prefetch(out.At(m_i, n_i));
+  };
+  const auto finish = [=](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+    // gmm.yaml:93  let mine = offsets[group] <= at(out, 0) < offsets[group + 1]
+    const int32_t coordinate = static_cast<int32_t>(Signed(m_i) + out.origin[0]);
+    const bool mine_1 = offset <= coordinate && coordinate < offset_0;
+
+    // gmm.yaml:94  out[mine] = O(acc)
+    at.StoreIf(at.Splat(mine_1), sum, out.At(m_i, n_i));
+  };
+  const RowRange live = LiveRows(  // the mask discards the other rows
+      offset - out.origin[0],
+      offset_0 - out.origin[0],
+      lhs.rows);
+  MultiplyTiles<Dot<float>>(live, lhs, rhs, SumsOf(when, acc, m_size), start, finish);
+}
+
+Target MakeTarget(const Call& call, const Core& core, Blocks blocks) {
+  if (!core.emulated()) {
+    blocks.l = DepthFor<float>(core.cpu(), blocks.l, call.k);
+  }
+  return {blocks, kDotFormat<UnpackedA<float>, 2>, kDotFormat<PackedB<float>, 3>,
+          AccumulatorSize(tm, blocks.j)};
+}
+}  // namespace kiln::gmm_f32_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::gmm_f32_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
+HWY_EXPORT(MakeTarget);
+
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const Blocks blocks(call, core);
+  const Target target = KILN_DISPATCH(MakeTarget)(call, core, Blocks(call, core));
+  const Blocks& blocks = target.blocks;
   const std::array<int64_t, 3> steps{DivUp(call.n, blocks.j), int64_t{call.visits},
                                      DivUp(call.k, blocks.l)};
   const Grid<3> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
@@ -113,19 +146,21 @@ void RunGrid(const Call& call, Core& core) {
                                 {CeilDiv(call.m, tm) + call.groups});
   Tiers::template Hold<int32_t>(core, {"visits", 4, 30, Memory::kSmem}, {});
   Tiers::template Hold<int32_t>(core, {"group_offset", 5, 31, Memory::kSmem}, {});
-  In<Tiers, UnpackedA<float>, 2> lhs(
-      core, {"lhs", 6, 48}, call.lhs, {Clipped(tm), Clipped(blocks.l)}, Pad<float>(0.0f),
-      /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0);
-  In<Tiers, PackedB<float>, 3> rhs(
-      core, {"rhs", 7, 53}, call.rhs, {Squeezed(), Clipped(blocks.l), Clipped(blocks.j)},
-      Pad<float>(0.0f), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0, /*rows=*/kLiveRows);
+  DotIn<Tiers, float, 2> lhs(
+      core, {"lhs", 6, 48}, target.lhs_format, call.lhs, {Clipped(tm), Clipped(blocks.l)},
+      Pad<float>(0.0f), /*buffers=*/2,
+      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0);
+  DotIn<Tiers, float, 3> rhs(core, {"rhs", 7, 53}, target.rhs_format, call.rhs,
+                             {Squeezed(), Clipped(blocks.l), Clipped(blocks.j)}, Pad<float>(0.0f),
+                             /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0,
+                             /*rows=*/kLiveRows);
   Out<Tiers, Rows<float, 2>, 2> out(core, {"out", 8, 70}, call.out,
                                     {Clipped(tm), Clipped(blocks.j)}, Init<float>(0.0f));
-  const size_t acc_count = AccumulatorSize(tm, blocks.j);
-  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 9, 82}, acc_count,
+  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 9, 82}, target.acc_count,
                                                            {tm, blocks.j});
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto lhs_index = [&](auto& from, const Point<3>& at) {
     return Index<2>{IndexAt(from, call.tiles, "tiles", at[1]), at[2]};
   };
@@ -147,25 +182,17 @@ void RunGrid(const Call& call, Core& core) {
     if (core.is_about(8)) AddElement(core, call.tiles, "tiles", at[1]);  // out
   };
   const auto run_step = [&](const Point<3>& at, const Point<3>& next) {
-    RunStep(Step{core, call, at, steps, lhs.WaitIn(lhs_index(core, at)),
-                 rhs.WaitIn(rhs_index(core, at)), out.Open(out_index(core, at), at.run),
-                 acc_memory});
-    if (!core.ok()) return;
+    const Step step{core, call, at, steps, lhs.WaitIn(lhs_index(core, at)),
+                    rhs.WaitIn(rhs_index(core, at)), out.Open(out_index(core, at), at.run),
+                    acc_memory};
+    if (!RunBody(body, step)) return;
     if (!next.more || out.Leaves(out_index(next_step, next), next.run)) out.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step, locate);
   out.WaitOut();
 }
+}  // namespace kiln::gmm_f32_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::gmm_f32_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::gmm_f32_text { HWY_EXPORT(Run); }
 namespace kiln::inline gmm_f32_d0c2f4c5 {
 
 Status gmm_f32(const Tensor<const int32_t>& sizes, int32_t group_offset,
@@ -212,7 +239,7 @@ Status gmm_f32(const Tensor<const int32_t>& sizes, int32_t group_offset,
                  {"groups", call.groups}, {"m", call.m}});
   if (!check.ok()) return check.status();
   Fill(out, 0.0f);
-  return check.Run(context, KILN_DISPATCH(gmm_f32_text::Run), call);
+  return check.Run(context, KILN_GRIDS(gmm_f32_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_gmm_f32(

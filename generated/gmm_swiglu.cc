@@ -33,8 +33,8 @@
 #include "kiln/dot/panels-inl.h"
 #include "kiln/host/prepare.h"
 
-#ifndef KILN_CALL_OF_gmm_swiglu
-#define KILN_CALL_OF_gmm_swiglu
+#ifndef KILN_TEXT_OF_gmm_swiglu
+#define KILN_TEXT_OF_gmm_swiglu
 namespace kiln::gmm_swiglu_text {
 /// A checked call.
 struct Call {
@@ -45,122 +45,19 @@ struct Call {
   int32_t visits;
   int64_t groups, m, k, n;
 };
-}  // namespace kiln::gmm_swiglu_text
-#endif
-
-KILN_BEFORE_NAMESPACE();
-namespace kiln::gmm_swiglu_text::HWY_NAMESPACE {
-using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 constexpr int64_t tm = 128, tk = 512, tn = 256;
 
-/// What one step sees, and what it does.
+/// What one step sees.
 struct Step {
   Core& core;
   const Call& call;
   const Point<3> point;  // of axes 0: j, 1: t, 2: l
   const std::array<int64_t, 3>& steps;
-  UnpackedA<bf16>::View lhs;
-  PackedB<bf16>::View gate, up;
+  DotView lhs, gate, up;
   Tile<bf16, 2> out;
   Tile<float, 2> gate_acc;
   float* up_acc;
-
-  HWY_INLINE void Body(SingleStep) const {
-    // gmm_swiglu.yaml:57  gate_acc += dot(lhs, gate)
-    {
-      MultiplyTiles<Dot<bf16>>(lhs.rows, lhs, gate,
-                               SumsInRows(gate_acc.At(0, 0), gate_acc.stride[0],
-                                          /*from_zero=*/true));
-    }
-
-    // gmm_swiglu.yaml:60  let mine = offsets[group] <= at(out, 0) < offsets[group + 1]
-    const int64_t id = IndexAt(core, call.ids, "ids", point[1]);
-    const int32_t offset = HostAt(core, call.offsets, "offsets", id);
-    const int32_t offset_0 = HostAt(core, call.offsets, "offsets", id + 1);
-
-    // gmm_swiglu.yaml:58  up_acc += dot(lhs, up)
-    {
-      const auto start = [=, *this](auto, size_t m_i, size_t n_i) HWY_ATTR {
-        hwy::Prefetch(out.At(m_i, n_i));
-      };
-      const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-        // gmm_swiglu.yaml:60  let mine = offsets[group] <= at(out, 0) < offsets[group + 1]
-        const int32_t coordinate = static_cast<int32_t>(Signed(m_i) + out.origin[0]);
-        const bool mine_1 = offset <= coordinate && coordinate < offset_0;
-
-        // gmm_swiglu.yaml:61  out[mine] = T(silu(gate_acc) * up_acc)
-        const auto gate_acc_0 = at.Load(gate_acc.At(m_i, n_i));
-        at.StoreIf(at.Splat(mine_1), hn::Mul(Silu(gate_acc_0), sum), out.At(m_i, n_i));
-      };
-      MultiplyTiles<Dot<bf16>>(lhs.rows, lhs, up, TileSums(), start, finish);
-    }
-  }
-
-  HWY_INLINE void Body(First) const {
-    // gmm_swiglu.yaml:57  gate_acc += dot(lhs, gate)
-    {
-      MultiplyTiles<Dot<bf16>>(lhs.rows, lhs, gate,
-                               SumsInRows(gate_acc.At(0, 0), gate_acc.stride[0],
-                                          /*from_zero=*/true));
-    }
-
-    // gmm_swiglu.yaml:58  up_acc += dot(lhs, up)
-    {
-      MultiplyTiles<Dot<bf16>>(lhs.rows, lhs, up, Accumulators(up_acc, tm, /*from_zero=*/true));
-    }
-  }
-
-  HWY_INLINE void Body(Middle) const {
-    // gmm_swiglu.yaml:57  gate_acc += dot(lhs, gate)
-    {
-      MultiplyTiles<Dot<bf16>>(lhs.rows, lhs, gate,
-                               SumsInRows(gate_acc.At(0, 0), gate_acc.stride[0],
-                                          /*from_zero=*/false));
-    }
-
-    // gmm_swiglu.yaml:58  up_acc += dot(lhs, up)
-    {
-      MultiplyTiles<Dot<bf16>>(lhs.rows, lhs, up, Accumulators(up_acc, tm, /*from_zero=*/false));
-    }
-  }
-
-  HWY_INLINE void Body(Last) const {
-    // gmm_swiglu.yaml:57  gate_acc += dot(lhs, gate)
-    {
-      MultiplyTiles<Dot<bf16>>(lhs.rows, lhs, gate,
-                               SumsInRows(gate_acc.At(0, 0), gate_acc.stride[0],
-                                          /*from_zero=*/false));
-    }
-
-    // gmm_swiglu.yaml:60  let mine = offsets[group] <= at(out, 0) < offsets[group + 1]
-    const int64_t id = IndexAt(core, call.ids, "ids", point[1]);
-    const int32_t offset = HostAt(core, call.offsets, "offsets", id);
-    const int32_t offset_0 = HostAt(core, call.offsets, "offsets", id + 1);
-
-    // gmm_swiglu.yaml:58  up_acc += dot(lhs, up)
-    {
-      const auto start = [=, *this](auto, size_t m_i, size_t n_i) HWY_ATTR {
-        hwy::Prefetch(out.At(m_i, n_i));
-      };
-      const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-        // gmm_swiglu.yaml:60  let mine = offsets[group] <= at(out, 0) < offsets[group + 1]
-        const int32_t coordinate = static_cast<int32_t>(Signed(m_i) + out.origin[0]);
-        const bool mine_1 = offset <= coordinate && coordinate < offset_0;
-
-        // gmm_swiglu.yaml:61  out[mine] = T(silu(gate_acc) * up_acc)
-        const auto gate_acc_0 = at.Load(gate_acc.At(m_i, n_i));
-        at.StoreIf(at.Splat(mine_1), hn::Mul(Silu(gate_acc_0), sum), out.At(m_i, n_i));
-      };
-      MultiplyTiles<Dot<bf16>>(lhs.rows, lhs, up, Accumulators(up_acc, tm, /*from_zero=*/false),
-                               start, finish);
-    }
-  }
-
-  HWY_INLINE void Body() const {
-    const ReductionStep step{.first = point[2] == 0, .last = point[2] + 1 == steps[2]};
-    ForReductionStep(step, [this](auto when) HWY_ATTR { Body(when); });
-  }
 };
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
@@ -168,15 +65,170 @@ struct Blocks {
   int64_t j = tn, l = tk;
   Blocks([[maybe_unused]] const Call& call, const Core& core) {
     if (core.emulated()) return;
-    l = DepthFor<bf16>(core.cpu(), l, call.k);
     j = ChooseNC(call.n, core.count());
   }
 };
 
+/// What the instruction set decides.
+struct Target {
+  Blocks blocks;
+  DotFormat<2> lhs_format;
+  DotFormat<3> gate_format, up_format;
+  size_t up_acc_count;
+};
+}  // namespace kiln::gmm_swiglu_text
+#endif
+
+KILN_BEFORE_NAMESPACE();
+namespace kiln::gmm_swiglu_text::HWY_NAMESPACE {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT
+
+HWY_INLINE void Body([[maybe_unused]] const Step& step, SingleStep) {
+  Core& core = step.core;
+  const Call& call = step.call;
+  const Point<3> point = step.point;
+  const auto lhs = ViewOf<UnpackedA<bf16>>(step.lhs);
+  const auto gate = ViewOf<PackedB<bf16>>(step.gate);
+  const auto up = ViewOf<PackedB<bf16>>(step.up);
+  const Tile<bf16, 2> out = step.out;
+  const Tile<float, 2> gate_acc = step.gate_acc;
+  // gmm_swiglu.yaml:57  gate_acc += dot(lhs, gate)
+  {
+    MultiplyTiles<Dot<bf16>>(lhs.rows, lhs, gate,
+                             SumsInRows(gate_acc.At(0, 0), gate_acc.stride[0], /*from_zero=*/true));
+  }
+
+  // gmm_swiglu.yaml:60  let mine = offsets[group] <= at(out, 0) < offsets[group + 1]
+  const int64_t id = IndexAt(core, call.ids, "ids", point[1]);
+  const int32_t offset = HostAt(core, call.offsets, "offsets", id);
+  const int32_t offset_0 = HostAt(core, call.offsets, "offsets", id + 1);
+
+  // gmm_swiglu.yaml:58  up_acc += dot(lhs, up)
+  {
+    const auto start = [=](auto, size_t m_i, size_t n_i) HWY_ATTR {
+      hwy::Prefetch(out.At(m_i, n_i));
+    };
+    const auto finish = [=](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+      // gmm_swiglu.yaml:60  let mine = offsets[group] <= at(out, 0) < offsets[group + 1]
+      const int32_t coordinate = static_cast<int32_t>(Signed(m_i) + out.origin[0]);
+      const bool mine_1 = offset <= coordinate && coordinate < offset_0;
+
+      // gmm_swiglu.yaml:61  out[mine] = T(silu(gate_acc) * up_acc)
+      const auto gate_acc_0 = at.Load(gate_acc.At(m_i, n_i));
+      at.StoreIf(at.Splat(mine_1), hn::Mul(Silu(gate_acc_0), sum), out.At(m_i, n_i));
+    };
+    MultiplyTiles<Dot<bf16>>(lhs.rows, lhs, up, TileSums(), start, finish);
+  }
+}
+
+HWY_INLINE void Body([[maybe_unused]] const Step& step, First) {
+  const auto lhs = ViewOf<UnpackedA<bf16>>(step.lhs);
+  const auto gate = ViewOf<PackedB<bf16>>(step.gate);
+  const auto up = ViewOf<PackedB<bf16>>(step.up);
+  const Tile<float, 2> gate_acc = step.gate_acc;
+  const auto up_acc = step.up_acc;
+  // gmm_swiglu.yaml:57  gate_acc += dot(lhs, gate)
+  {
+    MultiplyTiles<Dot<bf16>>(lhs.rows, lhs, gate,
+                             SumsInRows(gate_acc.At(0, 0), gate_acc.stride[0], /*from_zero=*/true));
+  }
+
+  // gmm_swiglu.yaml:58  up_acc += dot(lhs, up)
+  {
+    MultiplyTiles<Dot<bf16>>(lhs.rows, lhs, up, Accumulators(up_acc, tm, /*from_zero=*/true));
+  }
+}
+
+HWY_INLINE void Body([[maybe_unused]] const Step& step, Middle) {
+  const auto lhs = ViewOf<UnpackedA<bf16>>(step.lhs);
+  const auto gate = ViewOf<PackedB<bf16>>(step.gate);
+  const auto up = ViewOf<PackedB<bf16>>(step.up);
+  const Tile<float, 2> gate_acc = step.gate_acc;
+  const auto up_acc = step.up_acc;
+  // gmm_swiglu.yaml:57  gate_acc += dot(lhs, gate)
+  {
+    MultiplyTiles<Dot<bf16>>(lhs.rows, lhs, gate,
+                             SumsInRows(gate_acc.At(0, 0), gate_acc.stride[0],
+                                        /*from_zero=*/false));
+  }
+
+  // gmm_swiglu.yaml:58  up_acc += dot(lhs, up)
+  {
+    MultiplyTiles<Dot<bf16>>(lhs.rows, lhs, up, Accumulators(up_acc, tm, /*from_zero=*/false));
+  }
+}
+
+HWY_INLINE void Body([[maybe_unused]] const Step& step, Last) {
+  Core& core = step.core;
+  const Call& call = step.call;
+  const Point<3> point = step.point;
+  const auto lhs = ViewOf<UnpackedA<bf16>>(step.lhs);
+  const auto gate = ViewOf<PackedB<bf16>>(step.gate);
+  const auto up = ViewOf<PackedB<bf16>>(step.up);
+  const Tile<bf16, 2> out = step.out;
+  const Tile<float, 2> gate_acc = step.gate_acc;
+  const auto up_acc = step.up_acc;
+  // gmm_swiglu.yaml:57  gate_acc += dot(lhs, gate)
+  {
+    MultiplyTiles<Dot<bf16>>(lhs.rows, lhs, gate,
+                             SumsInRows(gate_acc.At(0, 0), gate_acc.stride[0],
+                                        /*from_zero=*/false));
+  }
+
+  // gmm_swiglu.yaml:60  let mine = offsets[group] <= at(out, 0) < offsets[group + 1]
+  const int64_t id = IndexAt(core, call.ids, "ids", point[1]);
+  const int32_t offset = HostAt(core, call.offsets, "offsets", id);
+  const int32_t offset_0 = HostAt(core, call.offsets, "offsets", id + 1);
+
+  // gmm_swiglu.yaml:58  up_acc += dot(lhs, up)
+  {
+    const auto start = [=](auto, size_t m_i, size_t n_i) HWY_ATTR {
+      hwy::Prefetch(out.At(m_i, n_i));
+    };
+    const auto finish = [=](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+      // gmm_swiglu.yaml:60  let mine = offsets[group] <= at(out, 0) < offsets[group + 1]
+      const int32_t coordinate = static_cast<int32_t>(Signed(m_i) + out.origin[0]);
+      const bool mine_1 = offset <= coordinate && coordinate < offset_0;
+
+      // gmm_swiglu.yaml:61  out[mine] = T(silu(gate_acc) * up_acc)
+      const auto gate_acc_0 = at.Load(gate_acc.At(m_i, n_i));
+      at.StoreIf(at.Splat(mine_1), hn::Mul(Silu(gate_acc_0), sum), out.At(m_i, n_i));
+    };
+    MultiplyTiles<Dot<bf16>>(lhs.rows, lhs, up, Accumulators(up_acc, tm, /*from_zero=*/false),
+                             start, finish);
+  }
+}
+
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  const Point<3> point = step.point;
+  const std::array<int64_t, 3>& steps = step.steps;
+  const ReductionStep of_step{.first = point[2] == 0, .last = point[2] + 1 == steps[2]};
+  ForReductionStep(of_step, [&](auto when) HWY_ATTR { Body(step, when); });
+}
+
+Target MakeTarget(const Call& call, const Core& core, Blocks blocks) {
+  if (!core.emulated()) {
+    blocks.l = DepthFor<bf16>(core.cpu(), blocks.l, call.k);
+  }
+  return {blocks, kDotFormat<UnpackedA<bf16>, 2>, kDotFormat<PackedB<bf16>, 3>,
+          kDotFormat<PackedB<bf16>, 3>, AccumulatorSize(tm, blocks.j)};
+}
+}  // namespace kiln::gmm_swiglu_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::gmm_swiglu_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
+HWY_EXPORT(MakeTarget);
+
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const Blocks blocks(call, core);
+  const Target target = KILN_DISPATCH(MakeTarget)(call, core, Blocks(call, core));
+  const Blocks& blocks = target.blocks;
   const std::array<int64_t, 3> steps{DivUp(call.n, blocks.j), int64_t{call.visits},
                                      DivUp(call.k, blocks.l)};
   const Grid<3> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
@@ -188,26 +240,26 @@ void RunGrid(const Call& call, Core& core) {
                                 {CeilDiv(call.m, tm) + call.groups});
   Tiers::template Hold<int32_t>(core, {"visits", 4, 20, Memory::kSmem}, {});
   const std::array block = {Squeezed(), Clipped(blocks.l), Clipped(blocks.j)};
-  In<Tiers, UnpackedA<bf16>, 2> lhs(
-      core, {"lhs", 5, 32}, call.lhs, {Blocked(tm), Clipped(blocks.l)},
+  DotIn<Tiers, bf16, 2> lhs(
+      core, {"lhs", 5, 32}, target.lhs_format, call.lhs, {Blocked(tm), Clipped(blocks.l)},
       Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
       /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0);
-  In<Tiers, PackedB<bf16>, 3> gate(core, {"gate", 6, 37}, call.gate, block,
-                                   Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
-                                   /*window=*/steps[1] > 1 ? steps[2] : 0, /*rows=*/tm * steps[1]);
-  In<Tiers, PackedB<bf16>, 3> up(core, {"up", 7, 42}, call.up, block,
-                                 Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
-                                 /*window=*/steps[1] > 1 ? steps[2] : 0, /*rows=*/tm * steps[1]);
+  DotIn<Tiers, bf16, 3> gate(core, {"gate", 6, 37}, target.gate_format, call.gate, block,
+                             Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
+                             /*window=*/steps[1] > 1 ? steps[2] : 0, /*rows=*/tm * steps[1]);
+  DotIn<Tiers, bf16, 3> up(core, {"up", 7, 42}, target.up_format, call.up, block,
+                           Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
+                           /*window=*/steps[1] > 1 ? steps[2] : 0, /*rows=*/tm * steps[1]);
   Out<Tiers, Rows<bf16, 2>, 2> out(core, {"out", 8, 44}, call.out, {Blocked(tm), Clipped(blocks.j)},
                                    Init<bf16>(FromBits<bf16>(0x0000)));
   const size_t gate_acc_count = TileSize<float>(tm, blocks.j);
   float* const gate_acc_memory = Tiers::template Scratch<float>(core, {"gate_acc", 9, 50},
                                                                 gate_acc_count, {tm, blocks.j});
-  const size_t up_acc_count = AccumulatorSize(tm, blocks.j);
   float* const up_acc_memory = Tiers::template Scratch<float>(core, {"up_acc", 10, 51},
-                                                              up_acc_count, {tm, blocks.j});
+                                                              target.up_acc_count, {tm, blocks.j});
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto lhs_index = [&](auto& from, const Point<3>& at) {
     return Index<2>{IndexAt(from, call.tiles, "tiles", at[1]), at[2]};
   };
@@ -235,26 +287,18 @@ void RunGrid(const Call& call, Core& core) {
       Tiers::Forget(core, gate_acc_memory, gate_acc_count);
       run = at.run;
     }
-    RunStep(Step{core, call, at, steps, lhs.WaitIn(lhs_index(core, at)),
-                 gate.WaitIn(gate_up_index(core, at)), up.WaitIn(gate_up_index(core, at)),
-                 out.Open(out_index(core, at), at.run), MakeTile(gate_acc_memory, tm, blocks.j),
-                 up_acc_memory});
-    if (!core.ok()) return;
+    const Step step{core, call, at, steps, lhs.WaitIn(lhs_index(core, at)),
+                    gate.WaitIn(gate_up_index(core, at)), up.WaitIn(gate_up_index(core, at)),
+                    out.Open(out_index(core, at), at.run), MakeTile(gate_acc_memory, tm, blocks.j),
+                    up_acc_memory};
+    if (!RunBody(body, step)) return;
     if (!next.more || out.Leaves(out_index(next_step, next), next.run)) out.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step, locate);
   out.WaitOut();
 }
+}  // namespace kiln::gmm_swiglu_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::gmm_swiglu_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::gmm_swiglu_text { HWY_EXPORT(Run); }
 namespace kiln::inline gmm_swiglu_dff0098b {
 
 Status gmm_swiglu(const Tensor<const int32_t>& sizes, const Tensor<const bf16>& lhs,
@@ -287,7 +331,7 @@ Status gmm_swiglu(const Tensor<const int32_t>& sizes, const Tensor<const bf16>& 
   check.Steps("t", int64_t{call.visits});
   if (!check.ok()) return check.status();
   Fill(out, FromBits<bf16>(0x0000));
-  return check.Run(context, KILN_DISPATCH(gmm_swiglu_text::Run), call);
+  return check.Run(context, KILN_GRIDS(gmm_swiglu_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_gmm_swiglu(

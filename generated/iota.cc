@@ -10,13 +10,20 @@
 #include "hwy/foreach_target.h"  // first: compiles the rest once per target
 #include "kiln/kiln-inl.h"
 
-#ifndef KILN_CALL_OF_iota
-#define KILN_CALL_OF_iota
+#ifndef KILN_TEXT_OF_iota
+#define KILN_TEXT_OF_iota
 namespace kiln::iota_text {
 /// A checked call.
 struct Call {
   Tensor<int32_t> o;
   int64_t n;
+};
+
+/// What one step sees.
+struct Step {
+  Core& core;
+  const Point<1> point;  // of axes 0: i
+  Tile<int32_t, 1> o;
 };
 }  // namespace kiln::iota_text
 #endif
@@ -25,17 +32,21 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::iota_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-/// What one step sees, and what it does.
-struct Step {
-  Core& core;
-  const Point<1> point;  // of axes 0: i
-  Tile<int32_t, 1> o;
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  const Point<1> point = step.point;
+  const Tile<int32_t, 1> o = step.o;
+  // iota.yaml:11  o[i] = i
+  StoreOne(static_cast<int32_t>(point[0]), o.At(point[0]));
+}
+}  // namespace kiln::iota_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
 
-  HWY_INLINE void Body() const {
-    // iota.yaml:11  o[i] = i
-    StoreOne(static_cast<int32_t>(point[0]), o.At(point[0]));
-  }
-};
+#if HWY_ONCE
+namespace kiln::iota_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
 
 /// The grid of one core.
 template <class Tiers>
@@ -46,26 +57,19 @@ void RunGrid(const Call& call, Core& core) {
   Out<Tiers, Rows<int32_t, 1>, 1> o(core, {"o", 0, 8}, call.o, {All(call.n)});
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto copy_in = [&](const Point<1>&) {
   };
   const auto run_step = [&](const Point<1>& at, const Point<1>& next) {
-    RunStep(Step{core, at, o.Open({0}, at.run)});
-    if (!core.ok()) return;
+    const Step step{core, at, o.Open({0}, at.run)};
+    if (!RunBody(body, step)) return;
     if (!next.more || o.Leaves({0}, next.run)) o.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step);
   o.WaitOut();
 }
+}  // namespace kiln::iota_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::iota_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::iota_text { HWY_EXPORT(Run); }
 namespace kiln::inline iota_96627d5f {
 
 Status iota(const Tensor<int32_t>& o, Context& context) {
@@ -73,7 +77,7 @@ Status iota(const Tensor<int32_t>& o, Context& context) {
   CallCheck check({.kernel = "iota", .axes = "i", .spec = "iota.yaml"});
   iota_text::Call call{o, check.Dim("n", o, "o", 0)};
   check.Output(o, "o", {call.n});
-  return check.Run(context, KILN_DISPATCH(iota_text::Run), call);
+  return check.Run(context, KILN_GRIDS(iota_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_iota(const DLTensor* o, kiln_context* context,

@@ -13,14 +13,25 @@
 #include "hwy/foreach_target.h"  // first: compiles the rest once per target
 #include "kiln/kiln-inl.h"
 
-#ifndef KILN_CALL_OF_layernorm
-#define KILN_CALL_OF_layernorm
+#ifndef KILN_TEXT_OF_layernorm
+#define KILN_TEXT_OF_layernorm
 namespace kiln::layernorm_text {
 /// A checked call.
 struct Call {
   Tensor<const float> x, gamma, beta;
   Tensor<float> y;
   int64_t m, n;
+};
+
+constexpr int64_t bm = 8;
+
+/// What one step sees.
+struct Step {
+  Core& core;
+  const Call& call;
+  Tile<const float, 2> x;
+  Tile<const float, 1> gamma, beta;
+  Tile<float, 2> y;
 };
 }  // namespace kiln::layernorm_text
 #endif
@@ -29,50 +40,52 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::layernorm_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-constexpr int64_t bm = 8;
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  const Call& call = step.call;
+  const Tile<const float, 2> x = step.x;
+  const Tile<const float, 1> gamma = step.gamma, beta = step.beta;
+  const Tile<float, 2> y = step.y;
+  const size_t m_size = x.high[0], n_size = Unsigned(call.n);
+  for (size_t m_i = 0; m_i < m_size; ++m_i) {
+    // layernorm.yaml:21  let centred = x - mean(f32(x), axis=1, keep=true)
+    const float total = SumLanes<float>(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
+      const auto x_0 = at.Load(x.At(m_i, n_i));
+      return x_0;
+    });
+    const float quotient = total / static_cast<float>(call.n);
 
-/// What one step sees, and what it does.
-struct Step {
-  Core& core;
-  const Call& call;
-  Tile<const float, 2> x;
-  Tile<const float, 1> gamma, beta;
-  Tile<float, 2> y;
-
-  HWY_INLINE void Body() const {
-    const size_t m_size = x.high[0], n_size = Unsigned(call.n);
-    for (size_t m_i = 0; m_i < m_size; ++m_i) {
+    // layernorm.yaml:22  let variance = mean(centred * centred, axis=1, keep=true)
+    const float total_0 = SumLanes<float>(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
+      PrefetchNextRow<0, 1, 2>(x.At(m_i, 0), x.At(m_i + 1, 0), n_i, n_size);
       // layernorm.yaml:21  let centred = x - mean(f32(x), axis=1, keep=true)
-      const float total = SumLanes<float>(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
-        const auto x_0 = at.Load(x.At(m_i, n_i));
-        return x_0;
-      });
-      const float quotient = total / static_cast<float>(call.n);
+      const auto x_1 = at.Load(x.At(m_i, n_i));
+      const auto centred_0 = hn::Sub(x_1, at.Splat(quotient));
+      return hn::Mul(centred_0, centred_0);
+    });
+    const float variance_0 = total_0 / static_cast<float>(call.n);
 
-      // layernorm.yaml:22  let variance = mean(centred * centred, axis=1, keep=true)
-      const float total_0 = SumLanes<float>(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
-        PrefetchNextRow<0, 1, 2>(x.At(m_i, 0), x.At(m_i + 1, 0), n_i, n_size);
-        // layernorm.yaml:21  let centred = x - mean(f32(x), axis=1, keep=true)
-        const auto x_1 = at.Load(x.At(m_i, n_i));
-        const auto centred_0 = hn::Sub(x_1, at.Splat(quotient));
-        return hn::Mul(centred_0, centred_0);
-      });
-      const float variance_0 = total_0 / static_cast<float>(call.n);
-
-      // layernorm.yaml:23  y = T(centred * rsqrt(variance + eps) * gamma + beta)
-      const float fixed = Rsqrt(variance_0 + 1e-05f);
-      StreamLanes(kFloats, n_size, y.stream, y.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
-        PrefetchNextRow<1, 2, 2>(x.At(m_i, 0), x.At(m_i + 1, 0), n_i, n_size);
-        const auto x_2 = at.Load(x.At(m_i, n_i));
-        const auto gamma_0 = at.Load(gamma.At(n_i));
-        const auto value_2 =
-            hn::Mul(hn::Mul(hn::Sub(x_2, at.Splat(quotient)), at.Splat(fixed)), gamma_0);
-        const auto beta_0 = at.Load(beta.At(n_i));
-        at.Store(hn::Add(value_2, beta_0), y.At(m_i, n_i));
-      });
-    }
+    // layernorm.yaml:23  y = T(centred * rsqrt(variance + eps) * gamma + beta)
+    const float fixed = Rsqrt(variance_0 + 1e-05f);
+    StreamLanes(kFloats, n_size, y.stream, y.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
+      PrefetchNextRow<1, 2, 2>(x.At(m_i, 0), x.At(m_i + 1, 0), n_i, n_size);
+      const auto x_2 = at.Load(x.At(m_i, n_i));
+      const auto gamma_0 = at.Load(gamma.At(n_i));
+      const auto value_2 =
+          hn::Mul(hn::Mul(hn::Sub(x_2, at.Splat(quotient)), at.Splat(fixed)), gamma_0);
+      const auto beta_0 = at.Load(beta.At(n_i));
+      at.Store(hn::Add(value_2, beta_0), y.At(m_i, n_i));
+    });
   }
-};
+}
+}  // namespace kiln::layernorm_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::layernorm_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
 
 /// The grid of one core.
 template <class Tiers>
@@ -87,6 +100,7 @@ void RunGrid(const Call& call, Core& core) {
   Out<Tiers, Rows<float, 2>, 2> y(core, {"y", 3, 18}, call.y, block);
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto block_index = [&](const Point<1>& at) { return Index<2>{at[0], 0}; };
   const auto copy_in = [&](const Point<1>& at) {
     x.CopyIn(block_index(at));
@@ -94,24 +108,16 @@ void RunGrid(const Call& call, Core& core) {
     beta.CopyIn({0});
   };
   const auto run_step = [&](const Point<1>& at, const Point<1>& next) {
-    RunStep(Step{core, call, x.WaitIn(block_index(at)), gamma.WaitIn({0}), beta.WaitIn({0}),
-                 y.Open(block_index(at), at.run)});
-    if (!core.ok()) return;
+    const Step step{core, call, x.WaitIn(block_index(at)), gamma.WaitIn({0}), beta.WaitIn({0}),
+                    y.Open(block_index(at), at.run)};
+    if (!RunBody(body, step)) return;
     if (!next.more || y.Leaves(block_index(next), next.run)) y.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step);
   y.WaitOut();
 }
+}  // namespace kiln::layernorm_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::layernorm_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::layernorm_text { HWY_EXPORT(Run); }
 namespace kiln::inline layernorm_951e501c {
 
 Status layernorm(const Tensor<const float>& x, const Tensor<const float>& gamma,
@@ -124,7 +130,7 @@ Status layernorm(const Tensor<const float>& x, const Tensor<const float>& gamma,
   check.Input(gamma, "gamma", {call.n});
   check.Input(beta, "beta", {call.n});
   check.Output(y, "y", {call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(layernorm_text::Run), call);
+  return check.Run(context, KILN_GRIDS(layernorm_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_layernorm(const DLTensor* x, const DLTensor* gamma,

@@ -29,8 +29,8 @@
 #include "kiln/kiln-inl.h"
 #include "kiln/dot/panels-inl.h"
 
-#ifndef KILN_CALL_OF_masked_matmul_bf16
-#define KILN_CALL_OF_masked_matmul_bf16
+#ifndef KILN_TEXT_OF_masked_matmul_bf16
+#define KILN_TEXT_OF_masked_matmul_bf16
 namespace kiln::masked_matmul_bf16_text {
 /// A checked call.
 struct Call {
@@ -40,6 +40,25 @@ struct Call {
   Tensor<bf16> o;
   int64_t tiles_m, tiles_n, m, k, n, kinds;
 };
+
+constexpr int64_t bm = 512, bn = 512, bk = 1024;
+
+/// What one step sees.
+struct Step {
+  Core& core;
+  const Call& call;
+  const Point<3> point;  // of axes 0: i, 1: j, 2: l
+  const std::array<int64_t, 3>& steps;
+  DotView x, y;
+  Tile<const int32_t, 2> mask;
+  Tile<bf16, 2> o;
+  Tile<float, 2> acc;
+};
+
+/// What the instruction set decides.
+struct Target {
+  DotFormat<2> x_format, y_format;
+};
 }  // namespace kiln::masked_matmul_bf16_text
 #endif
 
@@ -47,108 +66,138 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::masked_matmul_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-constexpr int64_t bm = 512, bn = 512, bk = 1024;
+HWY_INLINE void Body([[maybe_unused]] const Step& step, SingleStep) {
+  Core& core = step.core;
+  const Call& call = step.call;
+  const Point<3> point = step.point;
+  const auto x = ViewOf<UnpackedA<bf16>>(step.x);
+  const auto y = ViewOf<PackedB<bf16>>(step.y);
+  const Tile<const int32_t, 2> mask = step.mask;
+  const Tile<bf16, 2> o = step.o;
+  // masked_matmul.yaml:56  o = 0                            # what stays in skipped blocks
+  for (size_t m_i = 0; m_i < bm; ++m_i) {
+    StreamLanes(kFloats, bm, o.stream, o.At(m_i, 0), [&](auto at, size_t m_j) HWY_ATTR {
+      at.Store(at.Splat(0.0f), o.At(m_i, m_j));
+    });
+  }
 
-/// What one step sees, and what it does.
-struct Step {
-  Core& core;
-  const Call& call;
-  const Point<3> point;  // of axes 0: i, 1: j, 2: l
-  const std::array<int64_t, 3>& steps;
-  UnpackedA<bf16>::View x;
-  PackedB<bf16>::View y;
-  Tile<const int32_t, 2> mask;
-  Tile<bf16, 2> o;
-  Tile<float, 2> acc;
+  // masked_matmul.yaml:58  when live:
+  const int32_t block_mask_0 = HostAt(core, call.block_mask, "block_mask", point[0], point[1]);
+  if (block_mask_0 != 0) {
+    // masked_matmul.yaml:59  acc += dot(x, y)
+    const auto start = [=](auto at, size_t m_i, size_t m_j) HWY_ATTR {
+      hwy::Prefetch(mask.At(m_i, m_j));
+      at.Prefetch(o.At(m_i, m_j));
+    };
+    const auto finish = [=](auto at, auto sum, size_t m_i, size_t m_j) HWY_ATTR {
+      // masked_matmul.yaml:61  o = T(where(mask != 0, acc, 0))
+      const auto mask_0 = at.Load(mask.At(m_i, m_j));
+      at.Store(Select(Ne(mask_0, at.Splat(0)), sum, at.Splat(0.0f)), o.At(m_i, m_j));
+    };
+    MultiplyTiles<Dot<bf16>>(x.rows, x, y, TileSums(), start, finish, o);
+  }
+}
 
-  HWY_INLINE void Body(SingleStep) const {
-    // masked_matmul.yaml:56  o = 0                            # what stays in skipped blocks
+HWY_INLINE void Body([[maybe_unused]] const Step& step, First) {
+  Core& core = step.core;
+  const Call& call = step.call;
+  const Point<3> point = step.point;
+  const auto x = ViewOf<UnpackedA<bf16>>(step.x);
+  const auto y = ViewOf<PackedB<bf16>>(step.y);
+  const Tile<bf16, 2> o = step.o;
+  const Tile<float, 2> acc = step.acc;
+  // masked_matmul.yaml:56  o = 0                            # what stays in skipped blocks
+  for (size_t m_i = 0; m_i < bm; ++m_i) {
+    StreamLanes(kFloats, bm, o.stream, o.At(m_i, 0), [&](auto at, size_t m_j) HWY_ATTR {
+      at.Store(at.Splat(0.0f), o.At(m_i, m_j));
+    });
+  }
+
+  // masked_matmul.yaml:58  when live:
+  const int32_t block_mask_0 = HostAt(core, call.block_mask, "block_mask", point[0], point[1]);
+  if (block_mask_0 != 0) {
+    // masked_matmul.yaml:59  acc += dot(x, y)
+    MultiplyTiles<Dot<bf16>>(x.rows, x, y,
+                             SumsInRows(acc.At(0, 0), acc.stride[0], /*from_zero=*/true));
+  } else {
+    // masked_matmul.yaml:57  acc = 0
     for (size_t m_i = 0; m_i < bm; ++m_i) {
-      StreamLanes(kFloats, bm, o.stream, o.At(m_i, 0), [&](auto at, size_t m_j) HWY_ATTR {
-        at.Store(at.Splat(0.0f), o.At(m_i, m_j));
+      ForLanes(kFloats, bm, [&](auto at, size_t m_j) HWY_ATTR {
+        at.Store(at.Splat(0.0f), acc.At(m_i, m_j));
       });
     }
-
-    // masked_matmul.yaml:58  when live:
-    const int32_t block_mask_0 = HostAt(core, call.block_mask, "block_mask", point[0], point[1]);
-    if (block_mask_0 != 0) {
-      // masked_matmul.yaml:59  acc += dot(x, y)
-      const auto start = [=, *this](auto at, size_t m_i, size_t m_j) HWY_ATTR {
-        hwy::Prefetch(mask.At(m_i, m_j));
-        at.Prefetch(o.At(m_i, m_j));
-      };
-      const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t m_j) HWY_ATTR {
-        // masked_matmul.yaml:61  o = T(where(mask != 0, acc, 0))
-        const auto mask_0 = at.Load(mask.At(m_i, m_j));
-        at.Store(Select(Ne(mask_0, at.Splat(0)), sum, at.Splat(0.0f)), o.At(m_i, m_j));
-      };
-      MultiplyTiles<Dot<bf16>>(x.rows, x, y, TileSums(), start, finish, o);
-    }
   }
+}
 
-  HWY_INLINE void Body(First) const {
-    // masked_matmul.yaml:56  o = 0                            # what stays in skipped blocks
-    for (size_t m_i = 0; m_i < bm; ++m_i) {
-      StreamLanes(kFloats, bm, o.stream, o.At(m_i, 0), [&](auto at, size_t m_j) HWY_ATTR {
-        at.Store(at.Splat(0.0f), o.At(m_i, m_j));
-      });
-    }
-
-    // masked_matmul.yaml:58  when live:
-    const int32_t block_mask_0 = HostAt(core, call.block_mask, "block_mask", point[0], point[1]);
-    if (block_mask_0 != 0) {
-      // masked_matmul.yaml:59  acc += dot(x, y)
-      MultiplyTiles<Dot<bf16>>(x.rows, x, y,
-                               SumsInRows(acc.At(0, 0), acc.stride[0], /*from_zero=*/true));
-    } else {
-      // masked_matmul.yaml:57  acc = 0
-      for (size_t m_i = 0; m_i < bm; ++m_i) {
-        ForLanes(kFloats, bm, [&](auto at, size_t m_j) HWY_ATTR {
-          at.Store(at.Splat(0.0f), acc.At(m_i, m_j));
-        });
-      }
-    }
+HWY_INLINE void Body([[maybe_unused]] const Step& step, Middle) {
+  Core& core = step.core;
+  const Call& call = step.call;
+  const Point<3> point = step.point;
+  const auto x = ViewOf<UnpackedA<bf16>>(step.x);
+  const auto y = ViewOf<PackedB<bf16>>(step.y);
+  const Tile<float, 2> acc = step.acc;
+  // masked_matmul.yaml:58  when live:
+  const int32_t block_mask_0 = HostAt(core, call.block_mask, "block_mask", point[0], point[1]);
+  if (block_mask_0 != 0) {
+    // masked_matmul.yaml:59  acc += dot(x, y)
+    MultiplyTiles<Dot<bf16>>(x.rows, x, y,
+                             SumsInRows(acc.At(0, 0), acc.stride[0], /*from_zero=*/false));
   }
+}
 
-  HWY_INLINE void Body(Middle) const {
-    // masked_matmul.yaml:58  when live:
-    const int32_t block_mask_0 = HostAt(core, call.block_mask, "block_mask", point[0], point[1]);
-    if (block_mask_0 != 0) {
-      // masked_matmul.yaml:59  acc += dot(x, y)
-      MultiplyTiles<Dot<bf16>>(x.rows, x, y,
-                               SumsInRows(acc.At(0, 0), acc.stride[0], /*from_zero=*/false));
-    }
+HWY_INLINE void Body([[maybe_unused]] const Step& step, Last) {
+  Core& core = step.core;
+  const Call& call = step.call;
+  const Point<3> point = step.point;
+  const auto x = ViewOf<UnpackedA<bf16>>(step.x);
+  const auto y = ViewOf<PackedB<bf16>>(step.y);
+  const Tile<const int32_t, 2> mask = step.mask;
+  const Tile<bf16, 2> o = step.o;
+  const Tile<float, 2> acc = step.acc;
+  // masked_matmul.yaml:58  when live:
+  const int32_t block_mask_0 = HostAt(core, call.block_mask, "block_mask", point[0], point[1]);
+  if (block_mask_0 != 0) {
+    // masked_matmul.yaml:59  acc += dot(x, y)
+    const auto start = [=](auto at, size_t m_i, size_t m_j) HWY_ATTR {
+      const auto acc_0 = at.Load(acc.At(m_i, m_j));
+      hwy::Prefetch(mask.At(m_i, m_j));
+      at.Prefetch(o.At(m_i, m_j));
+      return acc_0;
+    };
+    const auto finish = [=](auto at, auto sum, size_t m_i, size_t m_j) HWY_ATTR {
+      // masked_matmul.yaml:61  o = T(where(mask != 0, acc, 0))
+      const auto mask_0 = at.Load(mask.At(m_i, m_j));
+      at.Store(Select(Ne(mask_0, at.Splat(0)), sum, at.Splat(0.0f)), o.At(m_i, m_j));
+    };
+    MultiplyTiles<Dot<bf16>>(x.rows, x, y, TileSums(), start, finish, o);
   }
+}
 
-  HWY_INLINE void Body(Last) const {
-    // masked_matmul.yaml:58  when live:
-    const int32_t block_mask_0 = HostAt(core, call.block_mask, "block_mask", point[0], point[1]);
-    if (block_mask_0 != 0) {
-      // masked_matmul.yaml:59  acc += dot(x, y)
-      const auto start = [=, *this](auto at, size_t m_i, size_t m_j) HWY_ATTR {
-        const auto acc_0 = at.Load(acc.At(m_i, m_j));
-        hwy::Prefetch(mask.At(m_i, m_j));
-        at.Prefetch(o.At(m_i, m_j));
-        return acc_0;
-      };
-      const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t m_j) HWY_ATTR {
-        // masked_matmul.yaml:61  o = T(where(mask != 0, acc, 0))
-        const auto mask_0 = at.Load(mask.At(m_i, m_j));
-        at.Store(Select(Ne(mask_0, at.Splat(0)), sum, at.Splat(0.0f)), o.At(m_i, m_j));
-      };
-      MultiplyTiles<Dot<bf16>>(x.rows, x, y, TileSums(), start, finish, o);
-    }
-  }
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  const Point<3> point = step.point;
+  const std::array<int64_t, 3>& steps = step.steps;
+  const ReductionStep of_step{.first = point[2] == 0, .last = point[2] + 1 == steps[2]};
+  ForReductionStep(of_step, [&](auto when) HWY_ATTR { Body(step, when); });
+}
 
-  HWY_INLINE void Body() const {
-    const ReductionStep step{.first = point[2] == 0, .last = point[2] + 1 == steps[2]};
-    ForReductionStep(step, [this](auto when) HWY_ATTR { Body(when); });
-  }
-};
+Target MakeTarget(const Call&, const Core&) {
+  return {kDotFormat<UnpackedA<bf16>, 2>, kDotFormat<PackedB<bf16>, 2>};
+}
+}  // namespace kiln::masked_matmul_bf16_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::masked_matmul_bf16_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
+HWY_EXPORT(MakeTarget);
 
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
+  const Target target = KILN_DISPATCH(MakeTarget)(call, core);
   const std::array<int64_t, 3> steps{CeilDiv(call.m, bm), CeilDiv(call.n, bn), CeilDiv(call.k, bk)};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{0, 1}, core);
 
@@ -160,12 +209,14 @@ void RunGrid(const Call& call, Core& core) {
                                 {call.tiles_m, call.tiles_n});
   Tiers::template Hold<int32_t>(core, {"next_j", 3, 15, Memory::kSmem},
                                 {call.tiles_m, call.tiles_n});
-  In<Tiers, UnpackedA<bf16>, 2> x(
-      core, {"x", 4, 32}, call.x, {Blocked(bm), Clipped(bk)}, Pad<bf16>(FromBits<bf16>(0x0000)),
-      /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0);
-  In<Tiers, PackedB<bf16>, 2> y(
-      core, {"y", 5, 37}, call.y, {Clipped(bk), Blocked(bn)}, Pad<bf16>(FromBits<bf16>(0x0000)),
-      /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0,
+  DotIn<Tiers, bf16, 2> x(
+      core, {"x", 4, 32}, target.x_format, call.x, {Blocked(bm), Clipped(bk)},
+      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
+      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0);
+  DotIn<Tiers, bf16, 2> y(
+      core, {"y", 5, 37}, target.y_format, call.y, {Clipped(bk), Blocked(bn)},
+      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
+      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0,
       /*rows=*/bm * steps[0] * steps[1]);
   In<Tiers, Rows<int32_t, 2>, 3> mask(core, {"mask", 6, 42}, call.mask,
                                       {Squeezed(), All(bm), All(bn)}, NoPad(), /*buffers=*/2,
@@ -176,6 +227,7 @@ void RunGrid(const Call& call, Core& core) {
                                                            {bm, bn});
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto x_index = [&](auto& from, const Point<3>& at) {
     return Index<2>{IndexAt(from, call.next_i, "next_i", at[0], at[1]),
                     IndexAt(from, call.block_mask, "block_mask", at[0], at[1]) != 0 ? at[2] : 0};
@@ -206,25 +258,17 @@ void RunGrid(const Call& call, Core& core) {
       Tiers::Forget(core, acc_memory, acc_count);
       run = at.run;
     }
-    RunStep(Step{core, call, at, steps, x.WaitIn(x_index(core, at)), y.WaitIn(y_index(core, at)),
-                 mask.WaitIn(mask_index(core, at)), o.Open(o_index(at), at.run),
-                 MakeTile(acc_memory, bm, bn)});
-    if (!core.ok()) return;
+    const Step step{core, call, at, steps, x.WaitIn(x_index(core, at)), y.WaitIn(y_index(core, at)),
+                    mask.WaitIn(mask_index(core, at)), o.Open(o_index(at), at.run),
+                    MakeTile(acc_memory, bm, bn)};
+    if (!RunBody(body, step)) return;
     if (!next.more || o.Leaves(o_index(next), next.run)) o.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step, locate);
   o.WaitOut();
 }
+}  // namespace kiln::masked_matmul_bf16_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::masked_matmul_bf16_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::masked_matmul_bf16_text { HWY_EXPORT(Run); }
 namespace kiln::inline masked_matmul_bf16_703a6fad {
 
 Status masked_matmul_bf16(
@@ -254,7 +298,7 @@ Status masked_matmul_bf16(
                 {{"tiles_m", call.tiles_m}, {"m", call.m}});
   check.Require(call.tiles_n == CeilDiv(call.n, bn), "tiles_n == cdiv(n, bn)",
                 {{"tiles_n", call.tiles_n}, {"n", call.n}});
-  return check.Run(context, KILN_DISPATCH(masked_matmul_bf16_text::Run), call);
+  return check.Run(context, KILN_GRIDS(masked_matmul_bf16_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_masked_matmul_bf16(

@@ -13,14 +13,26 @@
 #include "kiln/kiln-inl.h"
 #include "kiln/dot/panels-inl.h"
 
-#ifndef KILN_CALL_OF_matmul_2x2
-#define KILN_CALL_OF_matmul_2x2
+#ifndef KILN_TEXT_OF_matmul_2x2
+#define KILN_TEXT_OF_matmul_2x2
 namespace kiln::matmul_2x2_text {
 /// A checked call.
 struct Call {
   Tensor<const float> x, y;
   Tensor<float> z;
   int64_t m, k, n;
+};
+
+/// What one step sees.
+struct Step {
+  Core& core;
+  DotView x, y;
+  Tile<float, 2> z;
+};
+
+/// What the instruction set decides.
+struct Target {
+  DotFormat<2> x_format, y_format;
 };
 }  // namespace kiln::matmul_2x2_text
 #endif
@@ -29,44 +41,55 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_2x2_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-/// What one step sees, and what it does.
-struct Step {
-  Core& core;
-  UnpackedA<float>::View x;
-  PackedB<float>::View y;
-  Tile<float, 2> z;
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  const auto x = ViewOf<UnpackedA<float>>(step.x);
+  const auto y = ViewOf<PackedB<float>>(step.y);
+  const Tile<float, 2> z = step.z;
+  // matmul_2x2.yaml:29  z = T(dot(x, y))                   # what is past the edge of an odd m or n
+  //     is never written back
+  const auto start = [=](auto at, size_t m_i, size_t n_i) HWY_ATTR {
+    at.Prefetch(z.At(m_i, n_i));
+  };
+  const auto finish = [=](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+    at.Store(sum, z.At(m_i, n_i));
+  };
+  MultiplyTiles<Dot<float>>(x.rows, x, y, TileSums(), start, finish, z);
+}
 
-  HWY_INLINE void Body() const {
-    // matmul_2x2.yaml:29  z = T(dot(x, y))                   # what is past the edge of an odd m or
-    //     n is never written back
-    const auto start = [=, *this](auto at, size_t m_i, size_t n_i) HWY_ATTR {
-      at.Prefetch(z.At(m_i, n_i));
-    };
-    const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-      at.Store(sum, z.At(m_i, n_i));
-    };
-    MultiplyTiles<Dot<float>>(x.rows, x, y, TileSums(), start, finish, z);
-  }
-};
+Target MakeTarget(const Call&, const Core&) {
+  return {kDotFormat<UnpackedA<float>, 2>, kDotFormat<PackedB<float>, 2>};
+}
+}  // namespace kiln::matmul_2x2_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::matmul_2x2_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
+HWY_EXPORT(MakeTarget);
 
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
+  const Target target = KILN_DISPATCH(MakeTarget)(call, core);
   const std::array<int64_t, 2> steps{2, 2};
   const Grid<2> grid(steps, /*parallel=*/2, /*cut first=*/{1, 0}, core);
 
-  In<Tiers, UnpackedA<float>, 2> x(core, {"x", 0, 14}, call.x,
-                                   {Clipped(CeilDiv(call.m, int64_t{2})), All(call.k)},
-                                   NoPad{.reduced = true});
-  In<Tiers, PackedB<float>, 2> y(
-      core, {"y", 1, 18}, call.y, {All(call.k), Clipped(CeilDiv(call.n, int64_t{2}))},
-      NoPad{.reduced = true}, /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] : 0,
-      /*rows=*/CeilDiv(call.m, int64_t{2}) * steps[0]);
+  DotIn<Tiers, float, 2> x(core, {"x", 0, 14}, target.x_format, call.x,
+                           {Clipped(CeilDiv(call.m, int64_t{2})), All(call.k)},
+                           NoPad{.reduced = true});
+  DotIn<Tiers, float, 2> y(
+      core, {"y", 1, 18}, target.y_format, call.y,
+      {All(call.k), Clipped(CeilDiv(call.n, int64_t{2}))}, NoPad{.reduced = true}, /*buffers=*/2,
+      /*window=*/steps[0] > 1 ? steps[1] : 0, /*rows=*/CeilDiv(call.m, int64_t{2}) * steps[0]);
   Out<Tiers, Rows<float, 2>, 2> z(
       core, {"z", 2, 23}, call.z,
       {Clipped(CeilDiv(call.m, int64_t{2})), Clipped(CeilDiv(call.n, int64_t{2}))});
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto x_index = [&](const Point<2>& at) { return Index<2>{at[0], 0}; };
   const auto y_index = [&](const Point<2>& at) { return Index<2>{0, at[1]}; };
   const auto z_index = [&](const Point<2>& at) { return Index<2>{at[0], at[1]}; };
@@ -75,23 +98,16 @@ void RunGrid(const Call& call, Core& core) {
     y.CopyIn(y_index(at));
   };
   const auto run_step = [&](const Point<2>& at, const Point<2>& next) {
-    RunStep(Step{core, x.WaitIn(x_index(at)), y.WaitIn(y_index(at)), z.Open(z_index(at), at.run)});
-    if (!core.ok()) return;
+    const Step step{core, x.WaitIn(x_index(at)), y.WaitIn(y_index(at)),
+                    z.Open(z_index(at), at.run)};
+    if (!RunBody(body, step)) return;
     if (!next.more || z.Leaves(z_index(next), next.run)) z.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step);
   z.WaitOut();
 }
+}  // namespace kiln::matmul_2x2_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::matmul_2x2_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::matmul_2x2_text { HWY_EXPORT(Run); }
 namespace kiln::inline matmul_2x2_170292ff {
 
 Status matmul_2x2(const Tensor<const float>& x, const Tensor<const float>& y,
@@ -116,7 +132,7 @@ Status matmul_2x2(const Tensor<const float>& x, const Tensor<const float>& y,
                "a block of `z` must have an extent of at least 1");
   check.Expect(CeilDiv(call.n, int64_t{2}) >= 1,
                "a block of `z` must have an extent of at least 1");
-  return check.Run(context, KILN_DISPATCH(matmul_2x2_text::Run), call);
+  return check.Run(context, KILN_GRIDS(matmul_2x2_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_matmul_2x2(const DLTensor* x, const DLTensor* y,

@@ -17,14 +17,43 @@
 #include "kiln/kiln-inl.h"
 #include "kiln/dot/panels-inl.h"
 
-#ifndef KILN_CALL_OF_matmul_batched_f32
-#define KILN_CALL_OF_matmul_batched_f32
+#ifndef KILN_TEXT_OF_matmul_batched_f32
+#define KILN_TEXT_OF_matmul_batched_f32
 namespace kiln::matmul_batched_f32_text {
 /// A checked call.
 struct Call {
   Tensor<const float> x, y;
   Tensor<float> z;
   int64_t batch, m, k, n;
+};
+
+constexpr int64_t bm = 128, bn = 128, bk = 128;
+
+/// What one step sees.
+struct Step {
+  Core& core;
+  const Point<4> point;  // of axes 0: b, 1: i, 2: j, 3: l
+  const std::array<int64_t, 4>& steps;
+  DotView x, y;
+  Tile<float, 2> z;
+  float* acc;
+};
+
+/// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
+struct Blocks {
+  int64_t i = bm, j = bn, l = bk;
+  Blocks([[maybe_unused]] const Call& call, const Core& core) {
+    if (core.emulated()) return;
+    j = ChooseNC(call.n, core.count(), call.m);
+    i = ChooseMC(core.cpu(), call.m, core.count(), call.n, call.k);
+  }
+};
+
+/// What the instruction set decides.
+struct Target {
+  Blocks blocks;
+  DotFormat<3> x_format, y_format;
+  size_t acc_count;
 };
 }  // namespace kiln::matmul_batched_f32_text
 #endif
@@ -33,66 +62,67 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_batched_f32_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-constexpr int64_t bm = 128, bn = 128, bk = 128;
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  const Point<4> point = step.point;
+  const std::array<int64_t, 4>& steps = step.steps;
+  const auto x = ViewOf<UnpackedA<float>>(step.x);
+  const auto y = ViewOf<PackedB<float>>(step.y);
+  const Tile<float, 2> z = step.z;
+  const auto acc = step.acc;
+  const ReductionStep when{.first = point[3] == 0, .last = point[3] + 1 == steps[3]};
+  const size_t m_size = z.high[0];
+  // matmul_batched.yaml:39  acc += dot(x, y)
+  const auto start = [=](auto at, size_t m_i, size_t n_i) HWY_ATTR {
+    at.Prefetch(z.At(m_i, n_i));
+  };
+  const auto finish = [=](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+    // matmul_batched.yaml:42  z = T(acc)
+    at.Store(sum, z.At(m_i, n_i));
+  };
+  MultiplyTiles<Dot<float>>(x.rows, x, y, SumsOf(when, acc, m_size), start, finish, z);
+}
 
-/// What one step sees, and what it does.
-struct Step {
-  Core& core;
-  const Point<4> point;  // of axes 0: b, 1: i, 2: j, 3: l
-  const std::array<int64_t, 4>& steps;
-  UnpackedA<float>::View x;
-  PackedB<float>::View y;
-  Tile<float, 2> z;
-  float* acc;
-
-  HWY_INLINE void Body() const {
-    const ReductionStep when{.first = point[3] == 0, .last = point[3] + 1 == steps[3]};
-    const size_t m_size = z.high[0];
-    // matmul_batched.yaml:39  acc += dot(x, y)
-    const auto start = [=, *this](auto at, size_t m_i, size_t n_i) HWY_ATTR {
-      at.Prefetch(z.At(m_i, n_i));
-    };
-    const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-      // matmul_batched.yaml:42  z = T(acc)
-      at.Store(sum, z.At(m_i, n_i));
-    };
-    MultiplyTiles<Dot<float>>(x.rows, x, y, SumsOf(when, acc, m_size), start, finish, z);
+Target MakeTarget(const Call& call, const Core& core, Blocks blocks) {
+  if (!core.emulated()) {
+    blocks.l = DepthFor<float>(core.cpu(), blocks.l, call.k, call.m, call.y.stride[1]);
   }
-};
+  return {blocks, kDotFormat<UnpackedA<float>, 3>, kDotFormat<PackedB<float>, 3>,
+          AccumulatorSize(blocks.i, blocks.j)};
+}
+}  // namespace kiln::matmul_batched_f32_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
 
-/// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
-struct Blocks {
-  int64_t i = bm, j = bn, l = bk;
-  Blocks([[maybe_unused]] const Call& call, const Core& core) {
-    if (core.emulated()) return;
-    l = DepthFor<float>(core.cpu(), l, call.k, call.m, call.y.stride[1]);
-    j = ChooseNC(call.n, core.count(), call.m);
-    i = ChooseMC(core.cpu(), call.m, core.count(), call.n, call.k);
-  }
-};
+#if HWY_ONCE
+namespace kiln::matmul_batched_f32_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
+HWY_EXPORT(MakeTarget);
 
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const Blocks blocks(call, core);
+  const Target target = KILN_DISPATCH(MakeTarget)(call, core, Blocks(call, core));
+  const Blocks& blocks = target.blocks;
   const std::array<int64_t, 4> steps{call.batch, DivUp(call.m, blocks.i), DivUp(call.n, blocks.j),
                                      DivUp(call.k, blocks.l)};
   const Grid<4> grid(steps, /*parallel=*/3, /*cut first=*/{0, 2, 1}, core);
 
-  In<Tiers, UnpackedA<float>, 3> x(
-      core, {"x", 0, 13}, call.x, {Squeezed(), Clipped(blocks.i), Clipped(blocks.l)},
-      Pad<float>(0.0f), /*buffers=*/2, /*window=*/steps[2] > 1 ? steps[3] : 0);
-  In<Tiers, PackedB<float>, 3> y(
-      core, {"y", 1, 18}, call.y, {Squeezed(), Clipped(blocks.l), Clipped(blocks.j)},
-      Pad<float>(0.0f), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] * steps[3] : 0,
-      /*rows=*/call.m);
+  DotIn<Tiers, float, 3> x(core, {"x", 0, 13}, target.x_format, call.x,
+                           {Squeezed(), Clipped(blocks.i), Clipped(blocks.l)}, Pad<float>(0.0f),
+                           /*buffers=*/2, /*window=*/steps[2] > 1 ? steps[3] : 0);
+  DotIn<Tiers, float, 3> y(core, {"y", 1, 18}, target.y_format, call.y,
+                           {Squeezed(), Clipped(blocks.l), Clipped(blocks.j)}, Pad<float>(0.0f),
+                           /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] * steps[3] : 0,
+                           /*rows=*/call.m);
   Out<Tiers, Rows<float, 2>, 3> z(core, {"z", 2, 24}, call.z,
                                   {Squeezed(), Clipped(blocks.i), Clipped(blocks.j)});
-  const size_t acc_count = AccumulatorSize(blocks.i, blocks.j);
-  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 3, 29}, acc_count,
+  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 3, 29}, target.acc_count,
                                                            {blocks.i, blocks.j});
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto x_index = [&](const Point<4>& at) { return Index<3>{at[0], at[1], at[3]}; };
   const auto y_index = [&](const Point<4>& at) { return Index<3>{at[0], at[3], at[2]}; };
   const auto z_index = [&](const Point<4>& at) { return Index<3>{at[0], at[1], at[2]}; };
@@ -101,24 +131,16 @@ void RunGrid(const Call& call, Core& core) {
     y.CopyIn(y_index(at));
   };
   const auto run_step = [&](const Point<4>& at, const Point<4>& next) {
-    RunStep(Step{core, at, steps, x.WaitIn(x_index(at)), y.WaitIn(y_index(at)),
-                 z.Open(z_index(at), at.run), acc_memory});
-    if (!core.ok()) return;
+    const Step step{core, at, steps, x.WaitIn(x_index(at)), y.WaitIn(y_index(at)),
+                    z.Open(z_index(at), at.run), acc_memory};
+    if (!RunBody(body, step)) return;
     if (!next.more || z.Leaves(z_index(next), next.run)) z.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step);
   z.WaitOut();
 }
+}  // namespace kiln::matmul_batched_f32_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::matmul_batched_f32_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::matmul_batched_f32_text { HWY_EXPORT(Run); }
 namespace kiln::inline matmul_batched_f32_1fb63f86 {
 
 Status matmul_batched_f32(const Tensor<const float>& x, const Tensor<const float>& y,
@@ -132,7 +154,7 @@ Status matmul_batched_f32(const Tensor<const float>& x, const Tensor<const float
   check.Input(x, "x", {call.batch, call.m, call.k});
   check.Input(y, "y", {call.batch, call.k, call.n});
   check.Output(z, "z", {call.batch, call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(matmul_batched_f32_text::Run), call);
+  return check.Run(context, KILN_GRIDS(matmul_batched_f32_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_matmul_batched_f32(const DLTensor* x, const DLTensor* y,

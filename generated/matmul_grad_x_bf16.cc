@@ -15,14 +15,43 @@
 #include "kiln/kiln-inl.h"
 #include "kiln/dot/panels-inl.h"
 
-#ifndef KILN_CALL_OF_matmul_grad_x_bf16
-#define KILN_CALL_OF_matmul_grad_x_bf16
+#ifndef KILN_TEXT_OF_matmul_grad_x_bf16
+#define KILN_TEXT_OF_matmul_grad_x_bf16
 namespace kiln::matmul_grad_x_bf16_text {
 /// A checked call.
 struct Call {
   Tensor<const bf16> dz, y;
   Tensor<bf16> dx;
   int64_t m, n, k;
+};
+
+constexpr int64_t bm = 128, bn = 128, bk = 128;
+
+/// What one step sees.
+struct Step {
+  Core& core;
+  const Point<3> point;  // of axes 0: i, 1: l, 2: j
+  const std::array<int64_t, 3>& steps;
+  DotView dz, y;
+  Tile<bf16, 2> dx;
+  float* acc;
+};
+
+/// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
+struct Blocks {
+  int64_t i = bm, l = bk, j = bn;
+  Blocks([[maybe_unused]] const Call& call, const Core& core) {
+    if (core.emulated()) return;
+    l = ChooseNC(call.k, core.count());
+    i = ChooseMC(core.cpu(), call.m, core.count(), call.k, call.n);
+  }
+};
+
+/// What the instruction set decides.
+struct Target {
+  Blocks blocks;
+  DotFormat<2> dz_format, y_format;
+  size_t acc_count;
 };
 }  // namespace kiln::matmul_grad_x_bf16_text
 #endif
@@ -31,65 +60,66 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_grad_x_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-constexpr int64_t bm = 128, bn = 128, bk = 128;
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  const Point<3> point = step.point;
+  const std::array<int64_t, 3>& steps = step.steps;
+  const auto dz = ViewOf<UnpackedA<bf16>>(step.dz);
+  const auto y = ViewOf<PackedBT<bf16>>(step.y);
+  const Tile<bf16, 2> dx = step.dx;
+  const auto acc = step.acc;
+  const ReductionStep when{.first = point[2] == 0, .last = point[2] + 1 == steps[2]};
+  const size_t m_size = dx.high[0];
+  // matmul_grad_x.yaml:34  acc += dot(dz, y.T)
+  const auto start = [=](auto at, size_t m_i, size_t k_i) HWY_ATTR {
+    at.Prefetch(dx.At(m_i, k_i));
+  };
+  const auto finish = [=](auto at, auto sum, size_t m_i, size_t k_i) HWY_ATTR {
+    // matmul_grad_x.yaml:37  dx = T(acc)
+    at.Store(sum, dx.At(m_i, k_i));
+  };
+  MultiplyTiles<Dot<bf16>>(dz.rows, dz, y, SumsOf(when, acc, m_size), start, finish, dx);
+}
 
-/// What one step sees, and what it does.
-struct Step {
-  Core& core;
-  const Point<3> point;  // of axes 0: i, 1: l, 2: j
-  const std::array<int64_t, 3>& steps;
-  UnpackedA<bf16>::View dz;
-  PackedBT<bf16>::View y;
-  Tile<bf16, 2> dx;
-  float* acc;
-
-  HWY_INLINE void Body() const {
-    const ReductionStep when{.first = point[2] == 0, .last = point[2] + 1 == steps[2]};
-    const size_t m_size = dx.high[0];
-    // matmul_grad_x.yaml:34  acc += dot(dz, y.T)
-    const auto start = [=, *this](auto at, size_t m_i, size_t k_i) HWY_ATTR {
-      at.Prefetch(dx.At(m_i, k_i));
-    };
-    const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t k_i) HWY_ATTR {
-      // matmul_grad_x.yaml:37  dx = T(acc)
-      at.Store(sum, dx.At(m_i, k_i));
-    };
-    MultiplyTiles<Dot<bf16>>(dz.rows, dz, y, SumsOf(when, acc, m_size), start, finish, dx);
+Target MakeTarget(const Call& call, const Core& core, Blocks blocks) {
+  if (!core.emulated()) {
+    blocks.j = DepthFor<bf16>(core.cpu(), blocks.j, call.n, call.m);
   }
-};
+  return {blocks, kDotFormat<UnpackedA<bf16>, 2>, kDotFormat<PackedBT<bf16>, 2>,
+          AccumulatorSize(blocks.i, blocks.l)};
+}
+}  // namespace kiln::matmul_grad_x_bf16_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
 
-/// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
-struct Blocks {
-  int64_t i = bm, l = bk, j = bn;
-  Blocks([[maybe_unused]] const Call& call, const Core& core) {
-    if (core.emulated()) return;
-    j = DepthFor<bf16>(core.cpu(), j, call.n, call.m);
-    l = ChooseNC(call.k, core.count());
-    i = ChooseMC(core.cpu(), call.m, core.count(), call.k, call.n);
-  }
-};
+#if HWY_ONCE
+namespace kiln::matmul_grad_x_bf16_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
+HWY_EXPORT(MakeTarget);
 
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const Blocks blocks(call, core);
+  const Target target = KILN_DISPATCH(MakeTarget)(call, core, Blocks(call, core));
+  const Blocks& blocks = target.blocks;
   const std::array<int64_t, 3> steps{DivUp(call.m, blocks.i), DivUp(call.k, blocks.l),
                                      DivUp(call.n, blocks.j)};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{1, 0}, core);
 
-  In<Tiers, UnpackedA<bf16>, 2> dz(
-      core, {"dz", 0, 13}, call.dz, {Clipped(blocks.i), Clipped(blocks.j)},
+  DotIn<Tiers, bf16, 2> dz(
+      core, {"dz", 0, 13}, target.dz_format, call.dz, {Clipped(blocks.i), Clipped(blocks.j)},
       Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
-  In<Tiers, PackedBT<bf16>, 2> y(core, {"y", 1, 18}, call.y, {Clipped(blocks.l), Clipped(blocks.j)},
-                                 Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
-                                 /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0);
+  DotIn<Tiers, bf16, 2> y(core, {"y", 1, 18}, target.y_format, call.y,
+                          {Clipped(blocks.l), Clipped(blocks.j)}, Pad<bf16>(FromBits<bf16>(0x0000)),
+                          /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0);
   Out<Tiers, Rows<bf16, 2>, 2> dx(core, {"dx", 2, 24}, call.dx,
                                   {Clipped(blocks.i), Clipped(blocks.l)});
-  const size_t acc_count = AccumulatorSize(blocks.i, blocks.l);
-  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 3, 29}, acc_count,
+  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 3, 29}, target.acc_count,
                                                            {blocks.i, blocks.l});
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto dz_index = [&](const Point<3>& at) { return Index<2>{at[0], at[2]}; };
   const auto y_index = [&](const Point<3>& at) { return Index<2>{at[1], at[2]}; };
   const auto dx_index = [&](const Point<3>& at) { return Index<2>{at[0], at[1]}; };
@@ -98,24 +128,16 @@ void RunGrid(const Call& call, Core& core) {
     y.CopyIn(y_index(at));
   };
   const auto run_step = [&](const Point<3>& at, const Point<3>& next) {
-    RunStep(Step{core, at, steps, dz.WaitIn(dz_index(at)), y.WaitIn(y_index(at)),
-                 dx.Open(dx_index(at), at.run), acc_memory});
-    if (!core.ok()) return;
+    const Step step{core, at, steps, dz.WaitIn(dz_index(at)), y.WaitIn(y_index(at)),
+                    dx.Open(dx_index(at), at.run), acc_memory};
+    if (!RunBody(body, step)) return;
     if (!next.more || dx.Leaves(dx_index(next), next.run)) dx.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step);
   dx.WaitOut();
 }
+}  // namespace kiln::matmul_grad_x_bf16_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::matmul_grad_x_bf16_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::matmul_grad_x_bf16_text { HWY_EXPORT(Run); }
 namespace kiln::inline matmul_grad_x_bf16_d436980f {
 
 Status matmul_grad_x_bf16(const Tensor<const bf16>& dz, const Tensor<const bf16>& y,
@@ -128,7 +150,7 @@ Status matmul_grad_x_bf16(const Tensor<const bf16>& dz, const Tensor<const bf16>
   check.Input(dz, "dz", {call.m, call.n});
   check.Input(y, "y", {call.k, call.n});
   check.Output(dx, "dx", {call.m, call.k});
-  return check.Run(context, KILN_DISPATCH(matmul_grad_x_bf16_text::Run), call);
+  return check.Run(context, KILN_GRIDS(matmul_grad_x_bf16_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_matmul_grad_x_bf16(const DLTensor* dz, const DLTensor* y,

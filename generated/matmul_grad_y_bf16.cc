@@ -15,14 +15,43 @@
 #include "kiln/kiln-inl.h"
 #include "kiln/dot/panels-inl.h"
 
-#ifndef KILN_CALL_OF_matmul_grad_y_bf16
-#define KILN_CALL_OF_matmul_grad_y_bf16
+#ifndef KILN_TEXT_OF_matmul_grad_y_bf16
+#define KILN_TEXT_OF_matmul_grad_y_bf16
 namespace kiln::matmul_grad_y_bf16_text {
 /// A checked call.
 struct Call {
   Tensor<const bf16> x, dz;
   Tensor<bf16> dy;
   int64_t m, k, n;
+};
+
+constexpr int64_t bm = 128, bn = 128, bk = 128;
+
+/// What one step sees.
+struct Step {
+  Core& core;
+  const Point<3> point;  // of axes 0: l, 1: j, 2: i
+  const std::array<int64_t, 3>& steps;
+  DotView x, dz;
+  Tile<bf16, 2> dy;
+  float* acc;
+};
+
+/// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
+struct Blocks {
+  int64_t l = bk, j = bn, i = bm;
+  Blocks([[maybe_unused]] const Call& call, const Core& core) {
+    if (core.emulated()) return;
+    j = ChooseNC(call.n, core.count(), call.k);
+    l = ChooseMC(core.cpu(), call.k, core.count(), call.n, call.m);
+  }
+};
+
+/// What the instruction set decides.
+struct Target {
+  Blocks blocks;
+  DotFormat<2> x_format, dz_format;
+  size_t acc_count;
 };
 }  // namespace kiln::matmul_grad_y_bf16_text
 #endif
@@ -31,66 +60,67 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_grad_y_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-constexpr int64_t bm = 128, bn = 128, bk = 128;
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  const Point<3> point = step.point;
+  const std::array<int64_t, 3>& steps = step.steps;
+  const auto x = ViewOf<PackedAT<bf16>>(step.x);
+  const auto dz = ViewOf<PackedB<bf16>>(step.dz);
+  const Tile<bf16, 2> dy = step.dy;
+  const auto acc = step.acc;
+  const ReductionStep when{.first = point[2] == 0, .last = point[2] + 1 == steps[2]};
+  const size_t k_size = dy.high[0];
+  // matmul_grad_y.yaml:34  acc += dot(x.T, dz)
+  const auto start = [=](auto at, size_t k_i, size_t n_i) HWY_ATTR {
+    at.Prefetch(dy.At(k_i, n_i));
+  };
+  const auto finish = [=](auto at, auto sum, size_t k_i, size_t n_i) HWY_ATTR {
+    // matmul_grad_y.yaml:37  dy = T(acc)
+    at.Store(sum, dy.At(k_i, n_i));
+  };
+  MultiplyTiles<Dot<bf16>>(x.rows, x, dz, SumsOf(when, acc, k_size), start, finish, dy);
+}
 
-/// What one step sees, and what it does.
-struct Step {
-  Core& core;
-  const Point<3> point;  // of axes 0: l, 1: j, 2: i
-  const std::array<int64_t, 3>& steps;
-  PackedAT<bf16>::View x;
-  PackedB<bf16>::View dz;
-  Tile<bf16, 2> dy;
-  float* acc;
-
-  HWY_INLINE void Body() const {
-    const ReductionStep when{.first = point[2] == 0, .last = point[2] + 1 == steps[2]};
-    const size_t k_size = dy.high[0];
-    // matmul_grad_y.yaml:34  acc += dot(x.T, dz)
-    const auto start = [=, *this](auto at, size_t k_i, size_t n_i) HWY_ATTR {
-      at.Prefetch(dy.At(k_i, n_i));
-    };
-    const auto finish = [=, *this](auto at, auto sum, size_t k_i, size_t n_i) HWY_ATTR {
-      // matmul_grad_y.yaml:37  dy = T(acc)
-      at.Store(sum, dy.At(k_i, n_i));
-    };
-    MultiplyTiles<Dot<bf16>>(x.rows, x, dz, SumsOf(when, acc, k_size), start, finish, dy);
+Target MakeTarget(const Call& call, const Core& core, Blocks blocks) {
+  if (!core.emulated()) {
+    blocks.i = DepthFor<bf16>(core.cpu(), blocks.i, call.m, call.k, call.dz.stride[0]);
   }
-};
+  return {blocks, kDotFormat<PackedAT<bf16>, 2>, kDotFormat<PackedB<bf16>, 2>,
+          AccumulatorSize(blocks.l, blocks.j)};
+}
+}  // namespace kiln::matmul_grad_y_bf16_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
 
-/// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
-struct Blocks {
-  int64_t l = bk, j = bn, i = bm;
-  Blocks([[maybe_unused]] const Call& call, const Core& core) {
-    if (core.emulated()) return;
-    i = DepthFor<bf16>(core.cpu(), i, call.m, call.k, call.dz.stride[0]);
-    j = ChooseNC(call.n, core.count(), call.k);
-    l = ChooseMC(core.cpu(), call.k, core.count(), call.n, call.m);
-  }
-};
+#if HWY_ONCE
+namespace kiln::matmul_grad_y_bf16_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
+HWY_EXPORT(MakeTarget);
 
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const Blocks blocks(call, core);
+  const Target target = KILN_DISPATCH(MakeTarget)(call, core, Blocks(call, core));
+  const Blocks& blocks = target.blocks;
   const std::array<int64_t, 3> steps{DivUp(call.k, blocks.l), DivUp(call.n, blocks.j),
                                      DivUp(call.m, blocks.i)};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{1, 0}, core);
 
-  In<Tiers, PackedAT<bf16>, 2> x(core, {"x", 0, 13}, call.x, {Clipped(blocks.i), Clipped(blocks.l)},
-                                 Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
-                                 /*window=*/steps[1] > 1 ? steps[2] : 0);
-  In<Tiers, PackedB<bf16>, 2> dz(
-      core, {"dz", 1, 18}, call.dz, {Clipped(blocks.i), Clipped(blocks.j)},
-      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
-      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0, /*rows=*/call.k);
+  DotIn<Tiers, bf16, 2> x(core, {"x", 0, 13}, target.x_format, call.x,
+                          {Clipped(blocks.i), Clipped(blocks.l)}, Pad<bf16>(FromBits<bf16>(0x0000)),
+                          /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
+  DotIn<Tiers, bf16, 2> dz(core, {"dz", 1, 18}, target.dz_format, call.dz,
+                           {Clipped(blocks.i), Clipped(blocks.j)},
+                           Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
+                           /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0, /*rows=*/call.k);
   Out<Tiers, Rows<bf16, 2>, 2> dy(core, {"dy", 2, 24}, call.dy,
                                   {Clipped(blocks.l), Clipped(blocks.j)});
-  const size_t acc_count = AccumulatorSize(blocks.l, blocks.j);
-  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 3, 29}, acc_count,
+  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 3, 29}, target.acc_count,
                                                            {blocks.l, blocks.j});
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto x_index = [&](const Point<3>& at) { return Index<2>{at[2], at[0]}; };
   const auto dz_index = [&](const Point<3>& at) { return Index<2>{at[2], at[1]}; };
   const auto dy_index = [&](const Point<3>& at) { return Index<2>{at[0], at[1]}; };
@@ -99,24 +129,16 @@ void RunGrid(const Call& call, Core& core) {
     dz.CopyIn(dz_index(at));
   };
   const auto run_step = [&](const Point<3>& at, const Point<3>& next) {
-    RunStep(Step{core, at, steps, x.WaitIn(x_index(at)), dz.WaitIn(dz_index(at)),
-                 dy.Open(dy_index(at), at.run), acc_memory});
-    if (!core.ok()) return;
+    const Step step{core, at, steps, x.WaitIn(x_index(at)), dz.WaitIn(dz_index(at)),
+                    dy.Open(dy_index(at), at.run), acc_memory};
+    if (!RunBody(body, step)) return;
     if (!next.more || dy.Leaves(dy_index(next), next.run)) dy.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step);
   dy.WaitOut();
 }
+}  // namespace kiln::matmul_grad_y_bf16_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::matmul_grad_y_bf16_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::matmul_grad_y_bf16_text { HWY_EXPORT(Run); }
 namespace kiln::inline matmul_grad_y_bf16_9d5356b5 {
 
 Status matmul_grad_y_bf16(const Tensor<const bf16>& x, const Tensor<const bf16>& dz,
@@ -129,7 +151,7 @@ Status matmul_grad_y_bf16(const Tensor<const bf16>& x, const Tensor<const bf16>&
   check.Input(x, "x", {call.m, call.k});
   check.Input(dz, "dz", {call.m, call.n});
   check.Output(dy, "dy", {call.k, call.n});
-  return check.Run(context, KILN_DISPATCH(matmul_grad_y_bf16_text::Run), call);
+  return check.Run(context, KILN_GRIDS(matmul_grad_y_bf16_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_matmul_grad_y_bf16(const DLTensor* x, const DLTensor* dz,

@@ -17,8 +17,8 @@
 #include "kiln/dot/computed-inl.h"
 #include "kiln/dot/panels-inl.h"
 
-#ifndef KILN_CALL_OF_matmul_input_fusion_f32
-#define KILN_CALL_OF_matmul_input_fusion_f32
+#ifndef KILN_TEXT_OF_matmul_input_fusion_f32
+#define KILN_TEXT_OF_matmul_input_fusion_f32
 namespace kiln::matmul_input_fusion_f32_text {
 /// A checked call.
 struct Call {
@@ -26,49 +26,19 @@ struct Call {
   Tensor<float> z;
   int64_t m, k, n;
 };
-}  // namespace kiln::matmul_input_fusion_f32_text
-#endif
-
-KILN_BEFORE_NAMESPACE();
-namespace kiln::matmul_input_fusion_f32_text::HWY_NAMESPACE {
-using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 constexpr int64_t bm = 128, bn = 128, bk = 128;
 
-/// What one step sees, and what it does.
+/// What one step sees.
 struct Step {
   Core& core;
   const Point<3> point;  // of axes 0: i, 1: j, 2: l
   const std::array<int64_t, 3>& steps;
   Tile<const float, 2> x, gate;
-  PackedB<float>::View y;
+  DotView y;
   Tile<float, 2> z;
   float* acc;
   void* panels_0_memory;
-
-  HWY_INLINE void Body() const {
-    const ReductionStep when{.first = point[2] == 0, .last = point[2] + 1 == steps[2]};
-    const size_t m_size = x.high[0];
-    // matmul_input_fusion.yaml:38  acc += dot(left, y)
-    const auto panels_0 =
-        PackAOf<float>(m_size, bk, panels_0_memory,
-                       [=, *this](auto at, size_t m_i, size_t k_i) HWY_ATTR {
-      PrefetchRowsAhead(x.At(m_i, k_i), x.At(m_i + 1, k_i));
-      PrefetchRowsAhead(gate.At(m_i, k_i), gate.At(m_i + 1, k_i));
-      const auto x_0 = at.Load(x.At(m_i, k_i));
-      const auto gate_0 = at.Load(gate.At(m_i, k_i));
-      return hn::Mul(Silu(x_0), gate_0);
-    });
-    const auto start = [=, *this](auto at, size_t m_i, size_t n_i) HWY_ATTR {
-      at.Prefetch(z.At(m_i, n_i));
-    };
-    const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-      // matmul_input_fusion.yaml:41  z = T(acc)
-      at.Store(sum, z.At(m_i, n_i));
-    };
-    MultiplyTiles<Dot<float>>(panels_0.rows, panels_0, y, SumsOf(when, acc, m_size), start, finish,
-                              z);
-  }
 };
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
@@ -81,10 +51,69 @@ struct Blocks {
   }
 };
 
+/// What the instruction set decides.
+struct Target {
+  Blocks blocks;
+  DotFormat<2> y_format;
+  size_t acc_count, panels_0_bytes;
+};
+}  // namespace kiln::matmul_input_fusion_f32_text
+#endif
+
+KILN_BEFORE_NAMESPACE();
+namespace kiln::matmul_input_fusion_f32_text::HWY_NAMESPACE {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT
+
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  const Point<3> point = step.point;
+  const std::array<int64_t, 3>& steps = step.steps;
+  const Tile<const float, 2> x = step.x, gate = step.gate;
+  const auto y = ViewOf<PackedB<float>>(step.y);
+  const Tile<float, 2> z = step.z;
+  const auto acc = step.acc;
+  const ReductionStep when{.first = point[2] == 0, .last = point[2] + 1 == steps[2]};
+  const size_t m_size = x.high[0];
+  // matmul_input_fusion.yaml:38  acc += dot(left, y)
+  const auto panels_0 =
+      PackAOf<float>(m_size, bk, step.panels_0_memory,
+                     [=](auto at, size_t m_i, size_t k_i) HWY_ATTR {
+    PrefetchRowsAhead(x.At(m_i, k_i), x.At(m_i + 1, k_i));
+    PrefetchRowsAhead(gate.At(m_i, k_i), gate.At(m_i + 1, k_i));
+    const auto x_0 = at.Load(x.At(m_i, k_i));
+    const auto gate_0 = at.Load(gate.At(m_i, k_i));
+    return hn::Mul(Silu(x_0), gate_0);
+  });
+  const auto start = [=](auto at, size_t m_i, size_t n_i) HWY_ATTR {
+    at.Prefetch(z.At(m_i, n_i));
+  };
+  const auto finish = [=](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+    // matmul_input_fusion.yaml:41  z = T(acc)
+    at.Store(sum, z.At(m_i, n_i));
+  };
+  MultiplyTiles<Dot<float>>(panels_0.rows, panels_0, y, SumsOf(when, acc, m_size), start, finish,
+                            z);
+}
+
+Target MakeTarget(const Call&, const Core&, Blocks blocks) {
+  return {blocks, kDotFormat<PackedB<float>, 2>, AccumulatorSize(blocks.i, blocks.j),
+          PackedA<float>::Bytes(blocks.i, bk)};
+}
+}  // namespace kiln::matmul_input_fusion_f32_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::matmul_input_fusion_f32_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
+HWY_EXPORT(MakeTarget);
+
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const Blocks blocks(call, core);
+  const Target target = KILN_DISPATCH(MakeTarget)(call, core, Blocks(call, core));
+  const Blocks& blocks = target.blocks;
   const std::array<int64_t, 3> steps{DivUp(call.m, blocks.i), DivUp(call.n, blocks.j),
                                      CeilDiv(call.k, bk)};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{1, 0}, core);
@@ -94,18 +123,18 @@ void RunGrid(const Call& call, Core& core) {
                                  /*window=*/steps[1] > 1 ? steps[2] : 0);
   In<Tiers, Rows<float, 2>, 2> gate(core, {"gate", 1, 18}, call.gate, block, Pad<float>(0.0f),
                                     /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
-  In<Tiers, PackedB<float>, 2> y(
-      core, {"y", 2, 19}, call.y, {Blocked(bk), Clipped(blocks.j)}, Pad<float>(0.0f), /*buffers=*/2,
-      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0, /*rows=*/call.m);
+  DotIn<Tiers, float, 2> y(core, {"y", 2, 19}, target.y_format, call.y,
+                           {Blocked(bk), Clipped(blocks.j)}, Pad<float>(0.0f), /*buffers=*/2,
+                           /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0, /*rows=*/call.m);
   Out<Tiers, Rows<float, 2>, 2> z(core, {"z", 3, 25}, call.z,
                                   {Clipped(blocks.i), Clipped(blocks.j)});
-  const size_t acc_count = AccumulatorSize(blocks.i, blocks.j);
-  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 4, 30}, acc_count,
+  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 4, 30}, target.acc_count,
                                                            {blocks.i, blocks.j});
   void* const panels_0_memory = Tiers::template Scratch<char>(core, {"panels_0", 13},
-                                                              PackedA<float>::Bytes(blocks.i, bk));
+                                                              target.panels_0_bytes);
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto x_gate_index = [&](const Point<3>& at) { return Index<2>{at[0], at[2]}; };
   const auto y_index = [&](const Point<3>& at) { return Index<2>{at[2], at[1]}; };
   const auto z_index = [&](const Point<3>& at) { return Index<2>{at[0], at[1]}; };
@@ -115,24 +144,17 @@ void RunGrid(const Call& call, Core& core) {
     y.CopyIn(y_index(at));
   };
   const auto run_step = [&](const Point<3>& at, const Point<3>& next) {
-    RunStep(Step{core, at, steps, x.WaitIn(x_gate_index(at)), gate.WaitIn(x_gate_index(at)),
-                 y.WaitIn(y_index(at)), z.Open(z_index(at), at.run), acc_memory, panels_0_memory});
-    if (!core.ok()) return;
+    const Step step{core, at, steps, x.WaitIn(x_gate_index(at)), gate.WaitIn(x_gate_index(at)),
+                    y.WaitIn(y_index(at)), z.Open(z_index(at), at.run), acc_memory,
+                    panels_0_memory};
+    if (!RunBody(body, step)) return;
     if (!next.more || z.Leaves(z_index(next), next.run)) z.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step);
   z.WaitOut();
 }
+}  // namespace kiln::matmul_input_fusion_f32_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::matmul_input_fusion_f32_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::matmul_input_fusion_f32_text { HWY_EXPORT(Run); }
 namespace kiln::inline matmul_input_fusion_f32_ddb15b78 {
 
 Status matmul_input_fusion_f32(const Tensor<const float>& x, const Tensor<const float>& gate,
@@ -147,7 +169,7 @@ Status matmul_input_fusion_f32(const Tensor<const float>& x, const Tensor<const 
   check.Input(gate, "gate", {call.m, call.k});
   check.Input(y, "y", {call.k, call.n});
   check.Output(z, "z", {call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(matmul_input_fusion_f32_text::Run), call);
+  return check.Run(context, KILN_GRIDS(matmul_input_fusion_f32_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_matmul_input_fusion_f32(

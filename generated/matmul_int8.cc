@@ -13,14 +13,40 @@
 #include "kiln/kiln-inl.h"
 #include "kiln/dot/panels-inl.h"
 
-#ifndef KILN_CALL_OF_matmul_int8
-#define KILN_CALL_OF_matmul_int8
+#ifndef KILN_TEXT_OF_matmul_int8
+#define KILN_TEXT_OF_matmul_int8
 namespace kiln::matmul_int8_text {
 /// A checked call.
 struct Call {
   Tensor<const int8_t> x, y;
   Tensor<int32_t> z;
   int64_t m, k, n;
+};
+
+constexpr int64_t bm = 128, bn = 128, bk = 128;
+
+/// What one step sees.
+struct Step {
+  Core& core;
+  const Point<3> point;  // of axes 0: i, 1: j, 2: l
+  DotView x, y;
+  Tile<int32_t, 2> z;
+};
+
+/// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
+struct Blocks {
+  int64_t i = bm, j = bn, l = bk;
+  Blocks([[maybe_unused]] const Call& call, const Core& core) {
+    if (core.emulated()) return;
+    j = ChooseNC(call.n, core.count(), call.m);
+    i = ChooseMC(core.cpu(), call.m, core.count(), call.n, call.k);
+  }
+};
+
+/// What the instruction set decides.
+struct Target {
+  Blocks blocks;
+  DotFormat<2> x_format, y_format;
 };
 }  // namespace kiln::matmul_int8_text
 #endif
@@ -29,53 +55,54 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_int8_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-constexpr int64_t bm = 128, bn = 128, bk = 128;
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  const Point<3> point = step.point;
+  const auto x = ViewOf<UnpackedA<int8_t>>(step.x);
+  const auto y = ViewOf<PackedB<int8_t>>(step.y);
+  const Tile<int32_t, 2> z = step.z;
+  // matmul_int8.yaml:32  z += dot(x, y)                     # i8 times i8 gives i32, so the
+  //     output's block can hold the sums
+  MultiplyTiles<Dot<int8_t>>(x.rows, x, y,
+                             SumsInRows(z.At(0, 0), z.stride[0], /*from_zero=*/point[2] == 0));
+}
 
-/// What one step sees, and what it does.
-struct Step {
-  Core& core;
-  const Point<3> point;  // of axes 0: i, 1: j, 2: l
-  UnpackedA<int8_t>::View x;
-  PackedB<int8_t>::View y;
-  Tile<int32_t, 2> z;
-
-  HWY_INLINE void Body() const {
-    // matmul_int8.yaml:32  z += dot(x, y)                     # i8 times i8 gives i32, so the
-    //     output's block can hold the sums
-    MultiplyTiles<Dot<int8_t>>(x.rows, x, y,
-                               SumsInRows(z.At(0, 0), z.stride[0], /*from_zero=*/point[2] == 0));
+Target MakeTarget(const Call& call, const Core& core, Blocks blocks) {
+  if (!core.emulated()) {
+    blocks.l = DepthFor<int8_t>(core.cpu(), blocks.l, call.k, call.m, call.y.stride[0]);
   }
-};
+  return {blocks, kDotFormat<UnpackedA<int8_t>, 2>, kDotFormat<PackedB<int8_t>, 2>};
+}
+}  // namespace kiln::matmul_int8_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
 
-/// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
-struct Blocks {
-  int64_t i = bm, j = bn, l = bk;
-  Blocks([[maybe_unused]] const Call& call, const Core& core) {
-    if (core.emulated()) return;
-    l = DepthFor<int8_t>(core.cpu(), l, call.k, call.m, call.y.stride[0]);
-    j = ChooseNC(call.n, core.count(), call.m);
-    i = ChooseMC(core.cpu(), call.m, core.count(), call.n, call.k);
-  }
-};
+#if HWY_ONCE
+namespace kiln::matmul_int8_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
+HWY_EXPORT(MakeTarget);
 
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const Blocks blocks(call, core);
+  const Target target = KILN_DISPATCH(MakeTarget)(call, core, Blocks(call, core));
+  const Blocks& blocks = target.blocks;
   const std::array<int64_t, 3> steps{DivUp(call.m, blocks.i), DivUp(call.n, blocks.j),
                                      DivUp(call.k, blocks.l)};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{1, 0}, core);
 
-  In<Tiers, UnpackedA<int8_t>, 2> x(core, {"x", 0, 13}, call.x,
-                                    {Clipped(blocks.i), Clipped(blocks.l)}, Pad<int8_t>(0),
-                                    /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
-  In<Tiers, PackedB<int8_t>, 2> y(
-      core, {"y", 1, 18}, call.y, {Clipped(blocks.l), Clipped(blocks.j)}, Pad<int8_t>(0),
-      /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0, /*rows=*/call.m);
+  DotIn<Tiers, int8_t, 2> x(core, {"x", 0, 13}, target.x_format, call.x,
+                            {Clipped(blocks.i), Clipped(blocks.l)}, Pad<int8_t>(0), /*buffers=*/2,
+                            /*window=*/steps[1] > 1 ? steps[2] : 0);
+  DotIn<Tiers, int8_t, 2> y(core, {"y", 1, 18}, target.y_format, call.y,
+                            {Clipped(blocks.l), Clipped(blocks.j)}, Pad<int8_t>(0), /*buffers=*/2,
+                            /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0, /*rows=*/call.m);
   Out<Tiers, Rows<int32_t, 2>, 2> z(core, {"z", 2, 24}, call.z,
                                     {Clipped(blocks.i), Clipped(blocks.j)});
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto x_index = [&](const Point<3>& at) { return Index<2>{at[0], at[2]}; };
   const auto y_index = [&](const Point<3>& at) { return Index<2>{at[2], at[1]}; };
   const auto z_index = [&](const Point<3>& at) { return Index<2>{at[0], at[1]}; };
@@ -84,24 +111,16 @@ void RunGrid(const Call& call, Core& core) {
     y.CopyIn(y_index(at));
   };
   const auto run_step = [&](const Point<3>& at, const Point<3>& next) {
-    RunStep(Step{core, at, x.WaitIn(x_index(at)), y.WaitIn(y_index(at)),
-                 z.Open(z_index(at), at.run)});
-    if (!core.ok()) return;
+    const Step step{core, at, x.WaitIn(x_index(at)), y.WaitIn(y_index(at)),
+                    z.Open(z_index(at), at.run)};
+    if (!RunBody(body, step)) return;
     if (!next.more || z.Leaves(z_index(next), next.run)) z.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step);
   z.WaitOut();
 }
+}  // namespace kiln::matmul_int8_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::matmul_int8_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::matmul_int8_text { HWY_EXPORT(Run); }
 namespace kiln::inline matmul_int8_f248e189 {
 
 Status matmul_int8(const Tensor<const int8_t>& x, const Tensor<const int8_t>& y,
@@ -113,7 +132,7 @@ Status matmul_int8(const Tensor<const int8_t>& x, const Tensor<const int8_t>& y,
   check.Input(x, "x", {call.m, call.k});
   check.Input(y, "y", {call.k, call.n});
   check.Output(z, "z", {call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(matmul_int8_text::Run), call);
+  return check.Run(context, KILN_GRIDS(matmul_int8_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_matmul_int8(const DLTensor* x, const DLTensor* y,

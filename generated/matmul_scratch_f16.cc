@@ -14,8 +14,8 @@
 #include "kiln/kiln-inl.h"
 #include "kiln/dot/panels-inl.h"
 
-#ifndef KILN_CALL_OF_matmul_scratch_f16
-#define KILN_CALL_OF_matmul_scratch_f16
+#ifndef KILN_TEXT_OF_matmul_scratch_f16
+#define KILN_TEXT_OF_matmul_scratch_f16
 namespace kiln::matmul_scratch_f16_text {
 /// A checked call.
 struct Call {
@@ -23,16 +23,10 @@ struct Call {
   Tensor<f16> z;
   int64_t m, k, n;
 };
-}  // namespace kiln::matmul_scratch_f16_text
-#endif
-
-KILN_BEFORE_NAMESPACE();
-namespace kiln::matmul_scratch_f16_text::HWY_NAMESPACE {
-using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 constexpr int64_t bm = 128, bn = 128, bk = 128;
 
-/// What one step sees, and what it does.
+/// What one step sees.
 struct Step {
   Core& core;
   const Point<3> point;  // of axes 0: i, 1: j, 2: l
@@ -42,27 +36,6 @@ struct Step {
   float* acc;
   void* panels_0_memory;
   void* panels_1_memory;
-
-  HWY_INLINE void Body() const {
-    const ReductionStep when{.first = point[2] == 0, .last = point[2] + 1 == steps[2]};
-    const size_t m_size = x.high[0], k_size = x.high[1], n_size = y.high[1];
-    // matmul_scratch.yaml:34  acc += dot(x, y)                   # bf16 times bf16 gives f32
-    const auto panels_0 = PackA<float>(
-        Tile<const f16, 2>{x.At(0, 0), {x.stride[0], x.stride[1]}},
-        m_size, k_size, panels_0_memory);
-    const auto panels_1 = PackB<float>(
-        Tile<const f16, 2>{y.At(0, 0), {y.stride[0], y.stride[1]}},
-        k_size, n_size, panels_1_memory);
-    const auto start = [=, *this](auto at, size_t m_i, size_t n_i) HWY_ATTR {
-      at.Prefetch(z.At(m_i, n_i));
-    };
-    const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-      // matmul_scratch.yaml:36  z = T(acc)                       # rounded once
-      at.Store(sum, z.At(m_i, n_i));
-    };
-    MultiplyTiles<Dot<float>>(panels_0.rows, panels_0, panels_1, SumsOf(when, acc, m_size), start,
-                              finish, z);
-  }
 };
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
@@ -75,10 +48,64 @@ struct Blocks {
   }
 };
 
+/// What the instruction set decides.
+struct Target {
+  Blocks blocks;
+  size_t acc_count, panels_0_bytes, panels_1_bytes;
+};
+}  // namespace kiln::matmul_scratch_f16_text
+#endif
+
+KILN_BEFORE_NAMESPACE();
+namespace kiln::matmul_scratch_f16_text::HWY_NAMESPACE {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT
+
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  const Point<3> point = step.point;
+  const std::array<int64_t, 3>& steps = step.steps;
+  const Tile<const f16, 2> x = step.x, y = step.y;
+  const Tile<f16, 2> z = step.z;
+  const auto acc = step.acc;
+  const ReductionStep when{.first = point[2] == 0, .last = point[2] + 1 == steps[2]};
+  const size_t m_size = x.high[0], k_size = x.high[1], n_size = y.high[1];
+  // matmul_scratch.yaml:34  acc += dot(x, y)                   # bf16 times bf16 gives f32
+  const auto panels_0 = PackA<float>(
+      Tile<const f16, 2>{x.At(0, 0), {x.stride[0], x.stride[1]}},
+      m_size, k_size, step.panels_0_memory);
+  const auto panels_1 = PackB<float>(
+      Tile<const f16, 2>{y.At(0, 0), {y.stride[0], y.stride[1]}},
+      k_size, n_size, step.panels_1_memory);
+  const auto start = [=](auto at, size_t m_i, size_t n_i) HWY_ATTR {
+    at.Prefetch(z.At(m_i, n_i));
+  };
+  const auto finish = [=](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+    // matmul_scratch.yaml:36  z = T(acc)                       # rounded once
+    at.Store(sum, z.At(m_i, n_i));
+  };
+  MultiplyTiles<Dot<float>>(panels_0.rows, panels_0, panels_1, SumsOf(when, acc, m_size), start,
+                            finish, z);
+}
+
+Target MakeTarget(const Call&, const Core&, Blocks blocks) {
+  return {blocks, AccumulatorSize(blocks.i, blocks.j), PackedA<float>::Bytes(blocks.i, bk),
+          PackedB<float>::Bytes(bk, blocks.j)};
+}
+}  // namespace kiln::matmul_scratch_f16_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::matmul_scratch_f16_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
+HWY_EXPORT(MakeTarget);
+
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const Blocks blocks(call, core);
+  const Target target = KILN_DISPATCH(MakeTarget)(call, core, Blocks(call, core));
+  const Blocks& blocks = target.blocks;
   const std::array<int64_t, 3> steps{DivUp(call.m, blocks.i), DivUp(call.n, blocks.j),
                                      CeilDiv(call.k, bk)};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{0, 1}, core);
@@ -90,15 +117,15 @@ void RunGrid(const Call& call, Core& core) {
                                Pad<f16>(FromBits<f16>(0x0000)), /*buffers=*/2,
                                /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0);
   Out<Tiers, Rows<f16, 2>, 2> z(core, {"z", 2, 24}, call.z, {Clipped(blocks.i), Clipped(blocks.j)});
-  const size_t acc_count = AccumulatorSize(blocks.i, blocks.j);
-  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 3, 29}, acc_count,
+  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 3, 29}, target.acc_count,
                                                            {blocks.i, blocks.j});
   void* const panels_0_memory = Tiers::template Scratch<char>(core, {"panels_0", 8},
-                                                              PackedA<float>::Bytes(blocks.i, bk));
+                                                              target.panels_0_bytes);
   void* const panels_1_memory = Tiers::template Scratch<char>(core, {"panels_1", 9},
-                                                              PackedB<float>::Bytes(bk, blocks.j));
+                                                              target.panels_1_bytes);
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto x_index = [&](const Point<3>& at) { return Index<2>{at[0], at[2]}; };
   const auto y_index = [&](const Point<3>& at) { return Index<2>{at[2], at[1]}; };
   const auto z_index = [&](const Point<3>& at) { return Index<2>{at[0], at[1]}; };
@@ -107,24 +134,16 @@ void RunGrid(const Call& call, Core& core) {
     y.CopyIn(y_index(at));
   };
   const auto run_step = [&](const Point<3>& at, const Point<3>& next) {
-    RunStep(Step{core, at, steps, x.WaitIn(x_index(at)), y.WaitIn(y_index(at)),
-                 z.Open(z_index(at), at.run), acc_memory, panels_0_memory, panels_1_memory});
-    if (!core.ok()) return;
+    const Step step{core, at, steps, x.WaitIn(x_index(at)), y.WaitIn(y_index(at)),
+                    z.Open(z_index(at), at.run), acc_memory, panels_0_memory, panels_1_memory};
+    if (!RunBody(body, step)) return;
     if (!next.more || z.Leaves(z_index(next), next.run)) z.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step);
   z.WaitOut();
 }
+}  // namespace kiln::matmul_scratch_f16_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::matmul_scratch_f16_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::matmul_scratch_f16_text { HWY_EXPORT(Run); }
 namespace kiln::inline matmul_scratch_f16_1b6403c4 {
 
 Status matmul_scratch_f16(const Tensor<const f16>& x, const Tensor<const f16>& y,
@@ -137,7 +156,7 @@ Status matmul_scratch_f16(const Tensor<const f16>& x, const Tensor<const f16>& y
   check.Input(x, "x", {call.m, call.k});
   check.Input(y, "y", {call.k, call.n});
   check.Output(z, "z", {call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(matmul_scratch_f16_text::Run), call);
+  return check.Run(context, KILN_GRIDS(matmul_scratch_f16_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_matmul_scratch_f16(const DLTensor* x, const DLTensor* y,

@@ -18,8 +18,8 @@
 #include "kiln/dot/panels-inl.h"
 #include "kiln/dot/scaled-inl.h"
 
-#ifndef KILN_CALL_OF_matmul_w8
-#define KILN_CALL_OF_matmul_w8
+#ifndef KILN_TEXT_OF_matmul_w8
+#define KILN_TEXT_OF_matmul_w8
 namespace kiln::matmul_w8_text {
 /// A checked call.
 struct Call {
@@ -29,47 +29,21 @@ struct Call {
   Tensor<bf16> z;
   int64_t m, k, n;
 };
-}  // namespace kiln::matmul_w8_text
-#endif
-
-KILN_BEFORE_NAMESPACE();
-namespace kiln::matmul_w8_text::HWY_NAMESPACE {
-using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 constexpr int64_t bm = 128, bn = 256, group = 128;
 
-/// What one step sees, and what it does.
+/// What one step sees.
 struct Step {
   Core& core;
   const Call& call;
   const Point<3> point;  // of axes 0: i, 1: j, 2: l
   const std::array<int64_t, 3>& steps;
-  UnpackedA<bf16>::View x;
+  DotView x;
   Tile<const int8_t, 2> w;
   Tile<const float, 1> scale;
   Tile<bf16, 2> z;
   float* acc;
   void* panels_0_memory;
-
-  HWY_INLINE void Body() const {
-    const ReductionStep when{.first = point[2] == 0, .last = point[2] + 1 == steps[2]};
-    const size_t m_size = z.high[0], n_size = w.high[1];
-    // matmul_int4.yaml:38  acc += dot(x, T(f32(w) * scale))   # dequantised as they are packed
-    const auto panels_0 =
-        PackScaledB<bf16>(w, group, n_size, RowsOfA{m_size, Unsigned(call.m)}, panels_0_memory,
-                          [=, *this](auto at, size_t, size_t n_i) HWY_ATTR {
-      const auto scale_0 = at.Load(scale.At(n_i));
-      return scale_0;
-    });
-    const auto start = [=, *this](auto at, size_t m_i, size_t n_i) HWY_ATTR {
-      at.Prefetch(z.At(m_i, n_i));
-    };
-    const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-      // matmul_int4.yaml:41  z = T(acc)
-      at.Store(sum, z.At(m_i, n_i));
-    };
-    MultiplyComputed<Dot<bf16>>(x.rows, x, panels_0, SumsOf(when, acc, m_size), start, finish, z);
-  }
 };
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
@@ -82,17 +56,74 @@ struct Blocks {
   }
 };
 
+/// What the instruction set decides.
+struct Target {
+  Blocks blocks;
+  DotFormat<2> x_format;
+  size_t acc_count, panels_0_bytes;
+};
+}  // namespace kiln::matmul_w8_text
+#endif
+
+KILN_BEFORE_NAMESPACE();
+namespace kiln::matmul_w8_text::HWY_NAMESPACE {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT
+
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  const Call& call = step.call;
+  const Point<3> point = step.point;
+  const std::array<int64_t, 3>& steps = step.steps;
+  const auto x = ViewOf<UnpackedA<bf16>>(step.x);
+  const Tile<const int8_t, 2> w = step.w;
+  const Tile<const float, 1> scale = step.scale;
+  const Tile<bf16, 2> z = step.z;
+  const auto acc = step.acc;
+  const ReductionStep when{.first = point[2] == 0, .last = point[2] + 1 == steps[2]};
+  const size_t m_size = z.high[0], n_size = w.high[1];
+  // matmul_int4.yaml:38  acc += dot(x, T(f32(w) * scale))   # dequantised as they are packed
+  const auto panels_0 =
+      PackScaledB<bf16>(w, group, n_size, RowsOfA{m_size, Unsigned(call.m)}, step.panels_0_memory,
+                        [=](auto at, size_t, size_t n_i) HWY_ATTR {
+    const auto scale_0 = at.Load(scale.At(n_i));
+    return scale_0;
+  });
+  const auto start = [=](auto at, size_t m_i, size_t n_i) HWY_ATTR {
+    at.Prefetch(z.At(m_i, n_i));
+  };
+  const auto finish = [=](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+    // matmul_int4.yaml:41  z = T(acc)
+    at.Store(sum, z.At(m_i, n_i));
+  };
+  MultiplyComputed<Dot<bf16>>(x.rows, x, panels_0, SumsOf(when, acc, m_size), start, finish, z);
+}
+
+Target MakeTarget(const Call&, const Core&, Blocks blocks) {
+  return {blocks, kDotFormat<UnpackedA<bf16>, 2>, AccumulatorSize(blocks.i, blocks.j),
+          PackedB<bf16>::Bytes(group, blocks.j)};
+}
+}  // namespace kiln::matmul_w8_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::matmul_w8_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
+HWY_EXPORT(MakeTarget);
+
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const Blocks blocks(call, core);
+  const Target target = KILN_DISPATCH(MakeTarget)(call, core, Blocks(call, core));
+  const Blocks& blocks = target.blocks;
   const std::array<int64_t, 3> steps{DivUp(call.m, blocks.i), DivUp(call.n, blocks.j),
                                      CeilDiv(call.k, group)};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{0, 1}, core);
 
-  In<Tiers, UnpackedA<bf16>, 2> x(core, {"x", 0, 13}, call.x, {Clipped(blocks.i), Blocked(group)},
-                                  Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
-                                  /*window=*/steps[1] > 1 ? steps[2] : 0);
+  DotIn<Tiers, bf16, 2> x(core, {"x", 0, 13}, target.x_format, call.x,
+                          {Clipped(blocks.i), Blocked(group)}, Pad<bf16>(FromBits<bf16>(0x0000)),
+                          /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
   In<Tiers, Rows<int8_t, 2>, 2> w(core, {"w", 1, 18}, call.w, {Blocked(group), Clipped(blocks.j)},
                                   Pad<int8_t>(0), /*buffers=*/2,
                                   /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0);
@@ -101,13 +132,13 @@ void RunGrid(const Call& call, Core& core) {
       /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0);
   Out<Tiers, Rows<bf16, 2>, 2> z(core, {"z", 3, 28}, call.z,
                                  {Clipped(blocks.i), Clipped(blocks.j)});
-  const size_t acc_count = AccumulatorSize(blocks.i, blocks.j);
-  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 4, 33}, acc_count,
+  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 4, 33}, target.acc_count,
                                                            {blocks.i, blocks.j});
-  void* const panels_0_memory = Tiers::template Scratch<char>(
-      core, {"panels_0", 13}, PackedB<bf16>::Bytes(group, blocks.j));
+  void* const panels_0_memory = Tiers::template Scratch<char>(core, {"panels_0", 13},
+                                                              target.panels_0_bytes);
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto x_index = [&](const Point<3>& at) { return Index<2>{at[0], at[2]}; };
   const auto w_scale_index = [&](const Point<3>& at) { return Index<2>{at[2], at[1]}; };
   const auto z_index = [&](const Point<3>& at) { return Index<2>{at[0], at[1]}; };
@@ -117,25 +148,17 @@ void RunGrid(const Call& call, Core& core) {
     scale.CopyIn(w_scale_index(at));
   };
   const auto run_step = [&](const Point<3>& at, const Point<3>& next) {
-    RunStep(Step{core, call, at, steps, x.WaitIn(x_index(at)), w.WaitIn(w_scale_index(at)),
-                 scale.WaitIn(w_scale_index(at)), z.Open(z_index(at), at.run), acc_memory,
-                 panels_0_memory});
-    if (!core.ok()) return;
+    const Step step{core, call, at, steps, x.WaitIn(x_index(at)), w.WaitIn(w_scale_index(at)),
+                    scale.WaitIn(w_scale_index(at)), z.Open(z_index(at), at.run), acc_memory,
+                    panels_0_memory};
+    if (!RunBody(body, step)) return;
     if (!next.more || z.Leaves(z_index(next), next.run)) z.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step);
   z.WaitOut();
 }
+}  // namespace kiln::matmul_w8_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::matmul_w8_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::matmul_w8_text { HWY_EXPORT(Run); }
 namespace kiln::inline matmul_w8_244bd0cd {
 
 Status matmul_w8(const Tensor<const bf16>& x, const Tensor<const int8_t>& w,
@@ -149,7 +172,7 @@ Status matmul_w8(const Tensor<const bf16>& x, const Tensor<const int8_t>& w,
   check.Input(w, "w", {call.k, call.n});
   check.Input(scale, "scale", {CeilDiv(call.k, group), call.n});
   check.Output(z, "z", {call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(matmul_w8_text::Run), call);
+  return check.Run(context, KILN_GRIDS(matmul_w8_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_matmul_w8(const DLTensor* x, const DLTensor* w,

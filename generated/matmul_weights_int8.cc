@@ -17,8 +17,8 @@
 #include "kiln/dot/panels-inl.h"
 #include "kiln/dot/scaled-inl.h"
 
-#ifndef KILN_CALL_OF_matmul_weights_int8
-#define KILN_CALL_OF_matmul_weights_int8
+#ifndef KILN_TEXT_OF_matmul_weights_int8
+#define KILN_TEXT_OF_matmul_weights_int8
 namespace kiln::matmul_weights_int8_text {
 /// A checked call.
 struct Call {
@@ -28,46 +28,21 @@ struct Call {
   Tensor<bf16> y;
   int64_t m, k, n;
 };
-}  // namespace kiln::matmul_weights_int8_text
-#endif
-
-KILN_BEFORE_NAMESPACE();
-namespace kiln::matmul_weights_int8_text::HWY_NAMESPACE {
-using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 constexpr int64_t bm = 128, bn = 512, bk = 512;
 
-/// What one step sees, and what it does.
+/// What one step sees.
 struct Step {
   Core& core;
   const Call& call;
   const Point<3> point;  // of axes 0: i, 1: j, 2: l
   const std::array<int64_t, 3>& steps;
-  UnpackedA<bf16>::View x;
+  DotView x;
   Tile<const int8_t, 2> w;
   Tile<const float, 1> scale;
   Tile<bf16, 2> y;
   float* acc;
   void* panels_0_memory;
-
-  HWY_INLINE void Body() const {
-    const ReductionStep when{.first = point[2] == 0, .last = point[2] + 1 == steps[2]};
-    const size_t m_size = y.high[0], k_size = w.high[0], n_size = w.high[1];
-    // matmul_weights_int8.yaml:35  acc += dot(x, T(w))                # exact: bf16 holds every i8
-    const auto panels_0 =
-        PackScaledB<bf16>(w, k_size, n_size, RowsOfA{m_size, Unsigned(call.m)}, panels_0_memory,
-                          NoScale());
-    const auto start = [=, *this](auto at, size_t m_i, size_t n_i) HWY_ATTR {
-      at.Prefetch(y.At(m_i, n_i));
-    };
-    const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-      // matmul_weights_int8.yaml:38  y = T(acc * scale)                 # of the sums, so that a
-      //     column is scaled once and not k times
-      const auto scale_0 = at.Load(scale.At(n_i));
-      at.Store(hn::Mul(sum, scale_0), y.At(m_i, n_i));
-    };
-    MultiplyComputed<Dot<bf16>>(x.rows, x, panels_0, SumsOf(when, acc, m_size), start, finish, y);
-  }
 };
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
@@ -80,17 +55,73 @@ struct Blocks {
   }
 };
 
+/// What the instruction set decides.
+struct Target {
+  Blocks blocks;
+  DotFormat<2> x_format;
+  size_t acc_count, panels_0_bytes;
+};
+}  // namespace kiln::matmul_weights_int8_text
+#endif
+
+KILN_BEFORE_NAMESPACE();
+namespace kiln::matmul_weights_int8_text::HWY_NAMESPACE {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT
+
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  const Call& call = step.call;
+  const Point<3> point = step.point;
+  const std::array<int64_t, 3>& steps = step.steps;
+  const auto x = ViewOf<UnpackedA<bf16>>(step.x);
+  const Tile<const int8_t, 2> w = step.w;
+  const Tile<const float, 1> scale = step.scale;
+  const Tile<bf16, 2> y = step.y;
+  const auto acc = step.acc;
+  const ReductionStep when{.first = point[2] == 0, .last = point[2] + 1 == steps[2]};
+  const size_t m_size = y.high[0], k_size = w.high[0], n_size = w.high[1];
+  // matmul_weights_int8.yaml:35  acc += dot(x, T(w))                # exact: bf16 holds every i8
+  const auto panels_0 =
+      PackScaledB<bf16>(w, k_size, n_size, RowsOfA{m_size, Unsigned(call.m)}, step.panels_0_memory,
+                        NoScale());
+  const auto start = [=](auto at, size_t m_i, size_t n_i) HWY_ATTR {
+    at.Prefetch(y.At(m_i, n_i));
+  };
+  const auto finish = [=](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+    // matmul_weights_int8.yaml:38  y = T(acc * scale)                 # of the sums, so that a
+    //     column is scaled once and not k times
+    const auto scale_0 = at.Load(scale.At(n_i));
+    at.Store(hn::Mul(sum, scale_0), y.At(m_i, n_i));
+  };
+  MultiplyComputed<Dot<bf16>>(x.rows, x, panels_0, SumsOf(when, acc, m_size), start, finish, y);
+}
+
+Target MakeTarget(const Call&, const Core&, Blocks blocks) {
+  return {blocks, kDotFormat<UnpackedA<bf16>, 2>, AccumulatorSize(blocks.i, blocks.j),
+          PackedB<bf16>::Bytes(bk, blocks.j)};
+}
+}  // namespace kiln::matmul_weights_int8_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::matmul_weights_int8_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
+HWY_EXPORT(MakeTarget);
+
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const Blocks blocks(call, core);
+  const Target target = KILN_DISPATCH(MakeTarget)(call, core, Blocks(call, core));
+  const Blocks& blocks = target.blocks;
   const std::array<int64_t, 3> steps{DivUp(call.m, blocks.i), DivUp(call.n, blocks.j),
                                      CeilDiv(call.k, bk)};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{0, 1}, core);
 
-  In<Tiers, UnpackedA<bf16>, 2> x(core, {"x", 0, 13}, call.x, {Clipped(blocks.i), Clipped(bk)},
-                                  Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
-                                  /*window=*/steps[1] > 1 ? steps[2] : 0);
+  DotIn<Tiers, bf16, 2> x(core, {"x", 0, 13}, target.x_format, call.x,
+                          {Clipped(blocks.i), Clipped(bk)}, Pad<bf16>(FromBits<bf16>(0x0000)),
+                          /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
   In<Tiers, Rows<int8_t, 2>, 2> w(core, {"w", 1, 18}, call.w, {Clipped(bk), Clipped(blocks.j)},
                                   Pad<int8_t>(0), /*buffers=*/2,
                                   /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0);
@@ -99,13 +130,13 @@ void RunGrid(const Call& call, Core& core) {
                                      /*window=*/steps[0] > 1 ? steps[1] : 0);
   Out<Tiers, Rows<bf16, 2>, 2> y(core, {"y", 3, 25}, call.y,
                                  {Clipped(blocks.i), Clipped(blocks.j)});
-  const size_t acc_count = AccumulatorSize(blocks.i, blocks.j);
-  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 4, 30}, acc_count,
+  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 4, 30}, target.acc_count,
                                                            {blocks.i, blocks.j});
   void* const panels_0_memory = Tiers::template Scratch<char>(core, {"panels_0", 13},
-                                                              PackedB<bf16>::Bytes(bk, blocks.j));
+                                                              target.panels_0_bytes);
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto x_index = [&](const Point<3>& at) { return Index<2>{at[0], at[2]}; };
   const auto w_index = [&](const Point<3>& at) { return Index<2>{at[2], at[1]}; };
   const auto scale_index = [&](const Point<3>& at) { return Index<1>{at[1]}; };
@@ -116,25 +147,17 @@ void RunGrid(const Call& call, Core& core) {
     scale.CopyIn(scale_index(at));
   };
   const auto run_step = [&](const Point<3>& at, const Point<3>& next) {
-    RunStep(Step{core, call, at, steps, x.WaitIn(x_index(at)), w.WaitIn(w_index(at)),
-                 scale.WaitIn(scale_index(at)), y.Open(y_index(at), at.run), acc_memory,
-                 panels_0_memory});
-    if (!core.ok()) return;
+    const Step step{core, call, at, steps, x.WaitIn(x_index(at)), w.WaitIn(w_index(at)),
+                    scale.WaitIn(scale_index(at)), y.Open(y_index(at), at.run), acc_memory,
+                    panels_0_memory};
+    if (!RunBody(body, step)) return;
     if (!next.more || y.Leaves(y_index(next), next.run)) y.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step);
   y.WaitOut();
 }
+}  // namespace kiln::matmul_weights_int8_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::matmul_weights_int8_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::matmul_weights_int8_text { HWY_EXPORT(Run); }
 namespace kiln::inline matmul_weights_int8_b2b6c7ce {
 
 Status matmul_weights_int8(const Tensor<const bf16>& x, const Tensor<const int8_t>& w,
@@ -149,7 +172,7 @@ Status matmul_weights_int8(const Tensor<const bf16>& x, const Tensor<const int8_
   check.Input(w, "w", {call.k, call.n});
   check.Input(scale, "scale", {call.n});
   check.Output(y, "y", {call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(matmul_weights_int8_text::Run), call);
+  return check.Run(context, KILN_GRIDS(matmul_weights_int8_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_matmul_weights_int8(

@@ -11,14 +11,24 @@
 #include "hwy/foreach_target.h"  // first: compiles the rest once per target
 #include "kiln/kiln-inl.h"
 
-#ifndef KILN_CALL_OF_max_pool
-#define KILN_CALL_OF_max_pool
+#ifndef KILN_TEXT_OF_max_pool
+#define KILN_TEXT_OF_max_pool
 namespace kiln::max_pool_text {
 /// A checked call.
 struct Call {
   Tensor<const float> x;
   Tensor<float> y;
   int64_t images, h, w, c;
+};
+
+constexpr int64_t bh = 8;
+
+/// What one step sees.
+struct Step {
+  Core& core;
+  const Call& call;
+  Tile<const float, 3> x;
+  Tile<float, 3> y;
 };
 }  // namespace kiln::max_pool_text
 #endif
@@ -27,33 +37,35 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::max_pool_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-constexpr int64_t bh = 8;
-
-/// What one step sees, and what it does.
-struct Step {
-  Core& core;
-  const Call& call;
-  Tile<const float, 3> x;
-  Tile<float, 3> y;
-
-  HWY_INLINE void Body() const {
-    const size_t tile_size = Unsigned(FloorDiv(call.w, int64_t{2})), c_size = Unsigned(call.c);
-    // max_pool.yaml:29  y = max(reshape(x, [bh, 2, w // 2, 2, c]), axis=[1, 3])   # a window is two
-    //     axes of extent 2
-    for (size_t tile_i = 0; tile_i < bh; ++tile_i) {
-      for (size_t tile_j = 0; tile_j < tile_size; ++tile_j) {
-        StreamLanes(kFloats, c_size, y.stream, y.At(tile_i, tile_j, 0),
-                    [&](auto at, size_t c_i) HWY_ATTR {
-          const auto x_0 = at.Load(x.At(tile_i * 2, tile_j * 2, c_i));
-          const auto x_1 = at.Load(x.At(tile_i * 2, tile_j * 2 + 1, c_i));
-          const auto x_2 = at.Load(x.At(tile_i * 2 + 1, tile_j * 2, c_i));
-          const auto x_3 = at.Load(x.At(tile_i * 2 + 1, tile_j * 2 + 1, c_i));
-          at.Store(Maximum(Maximum(Maximum(x_0, x_1), x_2), x_3), y.At(tile_i, tile_j, c_i));
-        });
-      }
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  const Call& call = step.call;
+  const Tile<const float, 3> x = step.x;
+  const Tile<float, 3> y = step.y;
+  const size_t tile_size = Unsigned(FloorDiv(call.w, int64_t{2})), c_size = Unsigned(call.c);
+  // max_pool.yaml:29  y = max(reshape(x, [bh, 2, w // 2, 2, c]), axis=[1, 3])   # a window is two
+  //     axes of extent 2
+  for (size_t tile_i = 0; tile_i < bh; ++tile_i) {
+    for (size_t tile_j = 0; tile_j < tile_size; ++tile_j) {
+      StreamLanes(kFloats, c_size, y.stream, y.At(tile_i, tile_j, 0),
+                  [&](auto at, size_t c_i) HWY_ATTR {
+        const auto x_0 = at.Load(x.At(tile_i * 2, tile_j * 2, c_i));
+        const auto x_1 = at.Load(x.At(tile_i * 2, tile_j * 2 + 1, c_i));
+        const auto x_2 = at.Load(x.At(tile_i * 2 + 1, tile_j * 2, c_i));
+        const auto x_3 = at.Load(x.At(tile_i * 2 + 1, tile_j * 2 + 1, c_i));
+        at.Store(Maximum(Maximum(Maximum(x_0, x_1), x_2), x_3), y.At(tile_i, tile_j, c_i));
+      });
     }
   }
-};
+}
+}  // namespace kiln::max_pool_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::max_pool_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
 
 /// The grid of one core.
 template <class Tiers>
@@ -69,28 +81,21 @@ void RunGrid(const Call& call, Core& core) {
       {Squeezed(), Blocked(bh), All(FloorDiv(call.w, int64_t{2})), All(call.c)});
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto block_index = [&](const Point<2>& at) { return Index<4>{at[0], at[1], 0, 0}; };
   const auto copy_in = [&](const Point<2>& at) {
     x.CopyIn(block_index(at));
   };
   const auto run_step = [&](const Point<2>& at, const Point<2>& next) {
-    RunStep(Step{core, call, x.WaitIn(block_index(at)), y.Open(block_index(at), at.run)});
-    if (!core.ok()) return;
+    const Step step{core, call, x.WaitIn(block_index(at)), y.Open(block_index(at), at.run)};
+    if (!RunBody(body, step)) return;
     if (!next.more || y.Leaves(block_index(next), next.run)) y.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step);
   y.WaitOut();
 }
+}  // namespace kiln::max_pool_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::max_pool_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::max_pool_text { HWY_EXPORT(Run); }
 namespace kiln::inline max_pool_c603316f {
 
 Status max_pool(const Tensor<const float>& x, const Tensor<float>& y, Context& context) {
@@ -106,7 +111,7 @@ Status max_pool(const Tensor<const float>& x, const Tensor<float>& y, Context& c
   if (!check.ok()) return check.status();
   check.Expect(16 * call.c * call.w == 32 * call.c * FloorDiv(call.w, int64_t{2}),
                "`reshape` of [16, w, c] to [8, 2, w // 2, 2, c] changes the number of elements");
-  return check.Run(context, KILN_DISPATCH(max_pool_text::Run), call);
+  return check.Run(context, KILN_GRIDS(max_pool_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_max_pool(const DLTensor* x, const DLTensor* y,

@@ -26,8 +26,8 @@
 #include "kiln/kiln-inl.h"
 #include "kiln/dot/panels-inl.h"
 
-#ifndef KILN_CALL_OF_paged_attention
-#define KILN_CALL_OF_paged_attention
+#ifndef KILN_TEXT_OF_paged_attention
+#define KILN_TEXT_OF_paged_attention
 namespace kiln::paged_attention_text {
 /// A checked call.
 struct Call {
@@ -37,16 +37,10 @@ struct Call {
   Tensor<bf16> o;
   int64_t batch, pages, hk, d, slots, page;
 };
-}  // namespace kiln::paged_attention_text
-#endif
-
-KILN_BEFORE_NAMESPACE();
-namespace kiln::paged_attention_text::HWY_NAMESPACE {
-using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 constexpr int64_t group = 8, run_0 = 8;
 
-/// What one step sees, and what it does.
+/// What one step sees.
 struct Step {
   Core& core;
   const Call& call;
@@ -55,255 +49,287 @@ struct Step {
   Copies& copies;
   Tile<const bf16, 3> q;
   Tile<bf16, 3> o;
-  Tile<bf16, 5> keys;
-  Tile<bf16, 5> values;
-  Tile<float, 2> top;
-  Tile<float, 2> total;
+  Tile<bf16, 5> keys, values;
+  Tile<float, 2> top, total;
   Tile<float, 3> acc;
-  Tile<bf16, 4> keys_0;
-  Tile<bf16, 4> values_0;
+  Tile<bf16, 4> keys_0, values_0;
   Tile<float, 2> s;
   Tile<float, 1> new_top;
   Tile<bf16, 2> weight;
-  Tile<float, 1> fade;
-  Tile<float, 1> total_0;
+  Tile<float, 1> fade, total_0;
   void* panels_0_memory;
   void* panels_1_memory;
   void* panels_2_memory;
   void* panels_3_memory;
+};
 
-  HWY_INLINE void Body() const {
-    const size_t hk_size = Unsigned(call.hk), d_size = Unsigned(call.d),
-    tile_size = Unsigned(8 * call.page);
-    // paged_attention.yaml:47  when first(j):
-    if (point[1] == 0) {
-      for (size_t hk_i = 0; hk_i < hk_size; ++hk_i) {
-        ForLanes(kFloats, group, [&](auto at, size_t tile_i) HWY_ATTR {
-          // paged_attention.yaml:48  top = -inf
-          at.Store(at.Splat(-INFINITY), top.At(hk_i, tile_i));
+/// What the instruction set decides.
+struct Target {
+  size_t panels_0_bytes, panels_1_bytes, panels_2_bytes, panels_3_bytes;
+};
+}  // namespace kiln::paged_attention_text
+#endif
 
-          // paged_attention.yaml:49  total = 0
-          at.Store(at.Splat(0.0f), total.At(hk_i, tile_i));
-        });
+KILN_BEFORE_NAMESPACE();
+namespace kiln::paged_attention_text::HWY_NAMESPACE {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-        // paged_attention.yaml:50  acc = 0
-        for (size_t tile_i = 0; tile_i < group; ++tile_i) {
-          ForLanes(kFloats, d_size, [&](auto at, size_t d_i) HWY_ATTR {
-            at.Store(at.Splat(0.0f), acc.At(hk_i, tile_i, d_i));
-          });
-        }
-      }
-    }
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  Core& core = step.core;
+  const Call& call = step.call;
+  const Point<2> point = step.point;
+  const std::array<int64_t, 2>& steps = step.steps;
+  Copies& copies = step.copies;
+  const Tile<const bf16, 3> q = step.q;
+  const Tile<bf16, 3> o = step.o;
+  const Tile<bf16, 5> keys = step.keys, values = step.values;
+  const Tile<float, 2> top = step.top, total = step.total;
+  const Tile<float, 3> acc = step.acc;
+  const Tile<bf16, 4> keys_0 = step.keys_0, values_0 = step.values_0;
+  const Tile<float, 2> s = step.s;
+  const Tile<float, 1> new_top = step.new_top;
+  const Tile<bf16, 2> weight = step.weight;
+  const Tile<float, 1> fade = step.fade, total_0 = step.total_0;
+  const size_t hk_size = Unsigned(call.hk), d_size = Unsigned(call.d),
+  tile_size = Unsigned(8 * call.page);
+  // paged_attention.yaml:47  when first(j):
+  if (point[1] == 0) {
+    for (size_t hk_i = 0; hk_i < hk_size; ++hk_i) {
+      ForLanes(kFloats, group, [&](auto at, size_t tile_i) HWY_ATTR {
+        // paged_attention.yaml:48  top = -inf
+        at.Store(at.Splat(-INFINITY), top.At(hk_i, tile_i));
 
-    // paged_attention.yaml:53  for ahead in range(0 if first(j) else 1, 2):
-    for (int64_t ahead = point[1] == 0 ? int64_t{0} : 1; ahead < 2; ++ahead) {
-      // paged_attention.yaml:54  let next = j + ahead
-      const int32_t next_0 = AddInt(static_cast<int32_t>(point[1]), static_cast<int32_t>(ahead));
+        // paged_attention.yaml:49  total = 0
+        at.Store(at.Splat(0.0f), total.At(hk_i, tile_i));
+      });
 
-      // paged_attention.yaml:55  when next * width < lengths[b]:
-      const int32_t length = HostAt(core, call.lengths, "lengths", point[0]);
-      if (MulInt(next_0, MulInt(8, static_cast<int32_t>(call.page))) < length) {
-        // paged_attention.yaml:56  for r in range(run):
-        for (int64_t r = 0; r < run_0; ++r) {
-          // paged_attention.yaml:57  let slot = table[b, min(next * run + r, last_page)]
-          const int64_t length_0 = IndexAt(core, call.lengths, "lengths", point[0]);
-          const int32_t slot =
-              HostAt(core, call.table, "table", point[0],
-                     Minimum(static_cast<int64_t>(next_0) * run_0 + r,
-                             Maximum(CeilDiv(length_0, call.page, core.no_value()) - 1,
-                                     int64_t{0})));
-
-          // paged_attention.yaml:58  copy k_pages[:, slot] -> keys[next % 2, :, r], arrived[next %
-          //     2]
-          if (
-              !copies.Start({"arrived", 9, 2, 58}, Mod(static_cast<int64_t>(next_0), int64_t{2}),
-                            sizeof(bf16),
-                  PartOf({"k_pages", 4}, call.k_pages,
-                         std::array<Cut, 4>{CutRange(0, call.hk, call.hk),
-                                            CutPoint(static_cast<int64_t>(slot), call.slots),
-                      CutRange(0, call.page, call.page), CutRange(0, call.d, call.d)}),
-                  PartOf("keys", keys,
-                         std::array<Cut,
-                                    5>{CutPoint(Mod(static_cast<int64_t>(next_0), int64_t{2}), 2),
-                                       CutRange(0, call.hk, call.hk), CutPoint(r, run_0),
-                      CutRange(0, call.page, call.page), CutRange(0, call.d, call.d)}))) {
-            return;
-          }
-
-          // paged_attention.yaml:59  copy v_pages[:, slot] -> values[next % 2, :, r], arrived[next
-          //     % 2]
-          if (
-              !copies.Start({"arrived", 9, 2, 59}, Mod(static_cast<int64_t>(next_0), int64_t{2}),
-                            sizeof(bf16),
-                  PartOf({"v_pages", 5}, call.v_pages,
-                         std::array<Cut, 4>{CutRange(0, call.hk, call.hk),
-                                            CutPoint(static_cast<int64_t>(slot), call.slots),
-                      CutRange(0, call.page, call.page), CutRange(0, call.d, call.d)}),
-                  PartOf("values", values,
-                         std::array<Cut,
-                                    5>{CutPoint(Mod(static_cast<int64_t>(next_0), int64_t{2}), 2),
-                                       CutRange(0, call.hk, call.hk), CutPoint(r, run_0),
-                      CutRange(0, call.page, call.page), CutRange(0, call.d, call.d)}))) {
-            return;
-          }
-        }
-      }
-    }
-
-    // paged_attention.yaml:61  when j * width < lengths[b]:
-    const int32_t length_1 = HostAt(core, call.lengths, "lengths", point[0]);
-    if (
-        MulInt(static_cast<int32_t>(point[1]),
-               MulInt(8, static_cast<int32_t>(call.page))) < length_1) {
-      // paged_attention.yaml:62  wait arrived[j % 2], keys[j % 2]
-      if (!copies.Wait({"arrived", 9, 2, 62}, Mod(point[1], int64_t{2}), sizeof(bf16),
-              PartOf("keys", keys,
-                     std::array<Cut, 5>{CutPoint(Mod(point[1], int64_t{2}), 2),
-                                        CutRange(0, call.hk, call.hk), CutRange(0, run_0, run_0),
-                  CutRange(0, call.page, call.page), CutRange(0, call.d, call.d)}))) {
-        return;
-      }
-
-      // paged_attention.yaml:63  wait arrived[j % 2], values[j % 2]
-      if (!copies.Wait({"arrived", 9, 2, 63}, Mod(point[1], int64_t{2}), sizeof(bf16),
-              PartOf("values", values,
-                     std::array<Cut, 5>{CutPoint(Mod(point[1], int64_t{2}), 2),
-                                        CutRange(0, call.hk, call.hk), CutRange(0, run_0, run_0),
-                  CutRange(0, call.page, call.page), CutRange(0, call.d, call.d)}))) {
-        return;
-      }
-
-      // paged_attention.yaml:64  let k = reshape(keys[j % 2], [hk, width, d])
-      if (!copies.MayRead(64, [&]() HWY_ATTR {
-            return PartOf("keys", keys,
-                          std::array<Cut, 5>{CutPoint(Mod(point[1], int64_t{2}), 2),
-                                             CutRange(0, call.hk, call.hk),
-                CutRange(0, run_0, run_0), CutRange(0, call.page, call.page),
-                CutRange(0, call.d, call.d)});
-          })) {
-        return;
-      }
-
-      // paged_attention.yaml:65  let v = reshape(values[j % 2], [hk, width, d])
-      if (!copies.MayRead(65, [&]() HWY_ATTR {
-            return PartOf("values", values,
-                          std::array<Cut, 5>{CutPoint(Mod(point[1], int64_t{2}), 2),
-                                             CutRange(0, call.hk, call.hk),
-                CutRange(0, run_0, run_0), CutRange(0, call.page, call.page),
-                CutRange(0, call.d, call.d)});
-          })) {
-        return;
-      }
-
-      // paged_attention.yaml:67  let s = where(position < lengths[b], dot(q, k.mT) * scale, -inf)
-      const int64_t fixed = Mod(point[1], int64_t{2});
-      for (size_t hk_i = 0; hk_i < hk_size; ++hk_i) {
-        const auto panels_0 = SmallA<bf16>(
-            Tile<const bf16, 2>{q.At(hk_i, 0, 0), {q.stride[1], q.stride[2]}},
-            group, d_size, panels_0_memory);
-        const auto panels_1 = PackB<bf16>(
-            Tile<const bf16, 2>{keys_0.At(fixed, hk_i, 0, 0), {keys_0.stride[3], keys_0.stride[2]}},
-            d_size, tile_size, panels_1_memory);
-        {
-          const auto finish = [=, *this](auto at, auto sum, size_t tile_j, size_t tile_i) HWY_ATTR {
-            // paged_attention.yaml:66  let position = j * width + iota([hk, group, width], 2)
-            const auto position_0 =
-                hn::Add(
-                at.Splat(
-                MulInt(static_cast<int32_t>(point[1]), MulInt(8, static_cast<int32_t>(call.page)))),
-                at.Iota(static_cast<int32_t>(tile_i)));
-
-            // paged_attention.yaml:67  let s = where(position < lengths[b], dot(q, k.mT) * scale,
-            //     -inf)
-            at.Store(
-                Select(Lt(position_0, at.Splat(length_1)), hn::Mul(sum, at.Splat(call.scale)),
-                       at.Splat(-INFINITY)), s.At(tile_j, tile_i));
-          };
-          MultiplyTiles<Dot<bf16>>(panels_0.rows, panels_0, panels_1, TileSums(), Nothing(),
-                                   finish);
-        }
-        for (size_t tile_i = 0; tile_i < group; ++tile_i) {
-          // paged_attention.yaml:68  let new_top = max(top, max(s, axis=2, keep=true))
-          const float largest =
-              MaxLanes<float>(kFloats, tile_size, [&](auto at, size_t tile_j) HWY_ATTR {
-            const auto s_0 = at.Load(s.At(tile_i, tile_j));
-            return s_0;
-          });
-          const float new_top_0 = Maximum(LoadOne(top.At(hk_i, tile_i)), largest);
-          StoreOne(new_top_0, new_top.At(tile_i));
-
-          // paged_attention.yaml:71  total = total * fade + sum(weight, axis=2, keep=true)
-          const float total_1 =
-              SumLanes<float>(kFloats, tile_size, [&](auto at, size_t tile_j) HWY_ATTR {
-            // paged_attention.yaml:69  let weight = exp(s - new_top)
-            const auto s_1 = at.Load(s.At(tile_i, tile_j));
-            const auto weight_0 = Exp(hn::Sub(s_1, at.Splat(new_top_0)));
-            at.Store(weight_0, weight.At(tile_i, tile_j));
-            return weight_0;
-          });
-          StoreOne(total_1, total_0.At(tile_i));
-        }
-        ForLanes(kFloats, group, [&](auto at, size_t tile_i) HWY_ATTR {
-          // paged_attention.yaml:70  let fade = exp(top - new_top)
-          const auto top_0 = at.Load(top.At(hk_i, tile_i));
-          const auto new_top_1 = at.Load(new_top.At(tile_i));
-          const auto fade_0 = Exp(hn::Sub(top_0, new_top_1));
-          at.Store(fade_0, fade.At(tile_i));
-
-          // paged_attention.yaml:71  total = total * fade + sum(weight, axis=2, keep=true)
-          const auto total_2 = at.Load(total.At(hk_i, tile_i));
-          const auto total_0_0 = at.Load(total_0.At(tile_i));
-          at.Store(hn::Add(hn::Mul(total_2, fade_0), total_0_0), total.At(hk_i, tile_i));
-        });
-
-        // paged_attention.yaml:72  acc = acc * fade + dot(T(weight), v)
-        const auto panels_2 = MatrixA<bf16>(
-            Tile<const bf16, 2>{weight.At(0, 0), {weight.stride[0], weight.stride[1]}},
-            group, tile_size, panels_2_memory);
-        const auto panels_3 = PackB<bf16>(
-            Tile<const bf16, 2>{values_0.At(fixed, hk_i, 0, 0),
-                                {values_0.stride[2], values_0.stride[3]}},
-            tile_size, d_size, panels_3_memory);
-        {
-          const auto finish = [=, *this](auto at, auto sum_0, size_t tile_i, size_t d_i) HWY_ATTR {
-            const auto acc_0 = at.Load(acc.At(hk_i, tile_i, d_i));
-            at.Store(hn::Add(hn::Mul(acc_0, at.Splat(LoadOne(fade.At(tile_i)))), sum_0),
-                     acc.At(hk_i, tile_i, d_i));
-          };
-          MultiplyTiles<Dot<bf16>>(panels_2.rows, panels_2, panels_3, TileSums(), Nothing(),
-                                   finish);
-        }
-
-        // paged_attention.yaml:73  top = new_top
-        ForLanes(kFloats, group, [&](auto at, size_t tile_i) HWY_ATTR {
-          const auto new_top_2 = at.Load(new_top.At(tile_i));
-          at.Store(new_top_2, top.At(hk_i, tile_i));
+      // paged_attention.yaml:50  acc = 0
+      for (size_t tile_i = 0; tile_i < group; ++tile_i) {
+        ForLanes(kFloats, d_size, [&](auto at, size_t d_i) HWY_ATTR {
+          at.Store(at.Splat(0.0f), acc.At(hk_i, tile_i, d_i));
         });
       }
     }
+  }
 
-    // paged_attention.yaml:76  o = T(acc / where(total == 0, 1, total))     # an empty sequence
-    //     gives zeros
-    if (point[1] + 1 == steps[1]) {
-      for (size_t hk_i = 0; hk_i < hk_size; ++hk_i) {
-        for (size_t tile_i = 0; tile_i < group; ++tile_i) {
-          StreamLanes(kFloats, d_size, o.stream, o.At(hk_i, tile_i, 0),
-                      [&](auto at, size_t d_i) HWY_ATTR {
-            const auto acc_1 = at.Load(acc.At(hk_i, tile_i, d_i));
-            at.Store(
-                DivideBy(acc_1,
-                         Select(LoadOne(total.At(hk_i, tile_i)) == 0.0f, 1.0f,
-                                LoadOne(total.At(hk_i, tile_i)))), o.At(hk_i, tile_i, d_i));
-          });
+  // paged_attention.yaml:53  for ahead in range(0 if first(j) else 1, 2):
+  for (int64_t ahead = point[1] == 0 ? int64_t{0} : 1; ahead < 2; ++ahead) {
+    // paged_attention.yaml:54  let next = j + ahead
+    const int32_t next_0 = AddInt(static_cast<int32_t>(point[1]), static_cast<int32_t>(ahead));
+
+    // paged_attention.yaml:55  when next * width < lengths[b]:
+    const int32_t length = HostAt(core, call.lengths, "lengths", point[0]);
+    if (MulInt(next_0, MulInt(8, static_cast<int32_t>(call.page))) < length) {
+      // paged_attention.yaml:56  for r in range(run):
+      for (int64_t r = 0; r < run_0; ++r) {
+        // paged_attention.yaml:57  let slot = table[b, min(next * run + r, last_page)]
+        const int64_t length_0 = IndexAt(core, call.lengths, "lengths", point[0]);
+        const int32_t slot =
+            HostAt(core, call.table, "table", point[0],
+                   Minimum(static_cast<int64_t>(next_0) * run_0 + r,
+                           Maximum(CeilDiv(length_0, call.page, core.no_value()) - 1, int64_t{0})));
+
+        // paged_attention.yaml:58  copy k_pages[:, slot] -> keys[next % 2, :, r], arrived[next % 2]
+        if (
+            !copies.Start({"arrived", 9, 2, 58}, Mod(static_cast<int64_t>(next_0), int64_t{2}),
+                          sizeof(bf16),
+                PartOf({"k_pages", 4}, call.k_pages,
+                       std::array<Cut, 4>{CutRange(0, call.hk, call.hk),
+                                          CutPoint(static_cast<int64_t>(slot), call.slots),
+                    CutRange(0, call.page, call.page), CutRange(0, call.d, call.d)}),
+                PartOf("keys", keys,
+                       std::array<Cut,
+                                  5>{CutPoint(Mod(static_cast<int64_t>(next_0), int64_t{2}), 2),
+                                     CutRange(0, call.hk, call.hk), CutPoint(r, run_0),
+                    CutRange(0, call.page, call.page), CutRange(0, call.d, call.d)}))) {
+          return;
+        }
+
+        // paged_attention.yaml:59  copy v_pages[:, slot] -> values[next % 2, :, r], arrived[next %
+        //     2]
+        if (
+            !copies.Start({"arrived", 9, 2, 59}, Mod(static_cast<int64_t>(next_0), int64_t{2}),
+                          sizeof(bf16),
+                PartOf({"v_pages", 5}, call.v_pages,
+                       std::array<Cut, 4>{CutRange(0, call.hk, call.hk),
+                                          CutPoint(static_cast<int64_t>(slot), call.slots),
+                    CutRange(0, call.page, call.page), CutRange(0, call.d, call.d)}),
+                PartOf("values", values,
+                       std::array<Cut,
+                                  5>{CutPoint(Mod(static_cast<int64_t>(next_0), int64_t{2}), 2),
+                                     CutRange(0, call.hk, call.hk), CutPoint(r, run_0),
+                    CutRange(0, call.page, call.page), CutRange(0, call.d, call.d)}))) {
+          return;
         }
       }
     }
   }
-};
+
+  // paged_attention.yaml:61  when j * width < lengths[b]:
+  const int32_t length_1 = HostAt(core, call.lengths, "lengths", point[0]);
+  if (
+      MulInt(static_cast<int32_t>(point[1]),
+             MulInt(8, static_cast<int32_t>(call.page))) < length_1) {
+    // paged_attention.yaml:62  wait arrived[j % 2], keys[j % 2]
+    if (!copies.Wait({"arrived", 9, 2, 62}, Mod(point[1], int64_t{2}), sizeof(bf16),
+            PartOf("keys", keys,
+                   std::array<Cut, 5>{CutPoint(Mod(point[1], int64_t{2}), 2),
+                                      CutRange(0, call.hk, call.hk), CutRange(0, run_0, run_0),
+                CutRange(0, call.page, call.page), CutRange(0, call.d, call.d)}))) {
+      return;
+    }
+
+    // paged_attention.yaml:63  wait arrived[j % 2], values[j % 2]
+    if (!copies.Wait({"arrived", 9, 2, 63}, Mod(point[1], int64_t{2}), sizeof(bf16),
+            PartOf("values", values,
+                   std::array<Cut, 5>{CutPoint(Mod(point[1], int64_t{2}), 2),
+                                      CutRange(0, call.hk, call.hk), CutRange(0, run_0, run_0),
+                CutRange(0, call.page, call.page), CutRange(0, call.d, call.d)}))) {
+      return;
+    }
+
+    // paged_attention.yaml:64  let k = reshape(keys[j % 2], [hk, width, d])
+    if (!copies.MayRead(64, [&]() HWY_ATTR {
+          return PartOf("keys", keys,
+                        std::array<Cut, 5>{CutPoint(Mod(point[1], int64_t{2}), 2),
+                                           CutRange(0, call.hk, call.hk), CutRange(0, run_0, run_0),
+              CutRange(0, call.page, call.page), CutRange(0, call.d, call.d)});
+        })) {
+      return;
+    }
+
+    // paged_attention.yaml:65  let v = reshape(values[j % 2], [hk, width, d])
+    if (!copies.MayRead(65, [&]() HWY_ATTR {
+          return PartOf("values", values,
+                        std::array<Cut, 5>{CutPoint(Mod(point[1], int64_t{2}), 2),
+                                           CutRange(0, call.hk, call.hk), CutRange(0, run_0, run_0),
+              CutRange(0, call.page, call.page), CutRange(0, call.d, call.d)});
+        })) {
+      return;
+    }
+
+    // paged_attention.yaml:67  let s = where(position < lengths[b], dot(q, k.mT) * scale, -inf)
+    const int64_t fixed = Mod(point[1], int64_t{2});
+    for (size_t hk_i = 0; hk_i < hk_size; ++hk_i) {
+      const auto panels_0 = SmallA<bf16>(
+          Tile<const bf16, 2>{q.At(hk_i, 0, 0), {q.stride[1], q.stride[2]}},
+          group, d_size, step.panels_0_memory);
+      const auto panels_1 = PackB<bf16>(
+          Tile<const bf16, 2>{keys_0.At(fixed, hk_i, 0, 0), {keys_0.stride[3], keys_0.stride[2]}},
+          d_size, tile_size, step.panels_1_memory);
+      {
+        const auto finish = [=, &call](auto at, auto sum, size_t tile_j, size_t tile_i) HWY_ATTR {
+          // paged_attention.yaml:66  let position = j * width + iota([hk, group, width], 2)
+          const auto position_0 =
+              hn::Add(
+              at.Splat(
+              MulInt(static_cast<int32_t>(point[1]), MulInt(8, static_cast<int32_t>(call.page)))),
+              at.Iota(static_cast<int32_t>(tile_i)));
+
+          // paged_attention.yaml:67  let s = where(position < lengths[b], dot(q, k.mT) * scale,
+          //     -inf)
+          at.Store(
+              Select(Lt(position_0, at.Splat(length_1)), hn::Mul(sum, at.Splat(call.scale)),
+                     at.Splat(-INFINITY)), s.At(tile_j, tile_i));
+        };
+        MultiplyTiles<Dot<bf16>>(panels_0.rows, panels_0, panels_1, TileSums(), Nothing(), finish);
+      }
+      for (size_t tile_i = 0; tile_i < group; ++tile_i) {
+        // paged_attention.yaml:68  let new_top = max(top, max(s, axis=2, keep=true))
+        const float largest =
+            MaxLanes<float>(kFloats, tile_size, [&](auto at, size_t tile_j) HWY_ATTR {
+          const auto s_0 = at.Load(s.At(tile_i, tile_j));
+          return s_0;
+        });
+        const float new_top_0 = Maximum(LoadOne(top.At(hk_i, tile_i)), largest);
+        StoreOne(new_top_0, new_top.At(tile_i));
+
+        // paged_attention.yaml:71  total = total * fade + sum(weight, axis=2, keep=true)
+        const float total_1 =
+            SumLanes<float>(kFloats, tile_size, [&](auto at, size_t tile_j) HWY_ATTR {
+          // paged_attention.yaml:69  let weight = exp(s - new_top)
+          const auto s_1 = at.Load(s.At(tile_i, tile_j));
+          const auto weight_0 = Exp(hn::Sub(s_1, at.Splat(new_top_0)));
+          at.Store(weight_0, weight.At(tile_i, tile_j));
+          return weight_0;
+        });
+        StoreOne(total_1, total_0.At(tile_i));
+      }
+      ForLanes(kFloats, group, [&](auto at, size_t tile_i) HWY_ATTR {
+        // paged_attention.yaml:70  let fade = exp(top - new_top)
+        const auto top_0 = at.Load(top.At(hk_i, tile_i));
+        const auto new_top_1 = at.Load(new_top.At(tile_i));
+        const auto fade_0 = Exp(hn::Sub(top_0, new_top_1));
+        at.Store(fade_0, fade.At(tile_i));
+
+        // paged_attention.yaml:71  total = total * fade + sum(weight, axis=2, keep=true)
+        const auto total_2 = at.Load(total.At(hk_i, tile_i));
+        const auto total_0_0 = at.Load(total_0.At(tile_i));
+        at.Store(hn::Add(hn::Mul(total_2, fade_0), total_0_0), total.At(hk_i, tile_i));
+      });
+
+      // paged_attention.yaml:72  acc = acc * fade + dot(T(weight), v)
+      const auto panels_2 = MatrixA<bf16>(
+          Tile<const bf16, 2>{weight.At(0, 0), {weight.stride[0], weight.stride[1]}},
+          group, tile_size, step.panels_2_memory);
+      const auto panels_3 = PackB<bf16>(
+          Tile<const bf16, 2>{values_0.At(fixed, hk_i, 0, 0),
+                              {values_0.stride[2], values_0.stride[3]}},
+          tile_size, d_size, step.panels_3_memory);
+      {
+        const auto finish = [=](auto at, auto sum_0, size_t tile_i, size_t d_i) HWY_ATTR {
+          const auto acc_0 = at.Load(acc.At(hk_i, tile_i, d_i));
+          at.Store(hn::Add(hn::Mul(acc_0, at.Splat(LoadOne(fade.At(tile_i)))), sum_0),
+                   acc.At(hk_i, tile_i, d_i));
+        };
+        MultiplyTiles<Dot<bf16>>(panels_2.rows, panels_2, panels_3, TileSums(), Nothing(), finish);
+      }
+
+      // paged_attention.yaml:73  top = new_top
+      ForLanes(kFloats, group, [&](auto at, size_t tile_i) HWY_ATTR {
+        const auto new_top_2 = at.Load(new_top.At(tile_i));
+        at.Store(new_top_2, top.At(hk_i, tile_i));
+      });
+    }
+  }
+
+  // paged_attention.yaml:76  o = T(acc / where(total == 0, 1, total))     # an empty sequence gives
+  //     zeros
+  if (point[1] + 1 == steps[1]) {
+    for (size_t hk_i = 0; hk_i < hk_size; ++hk_i) {
+      for (size_t tile_i = 0; tile_i < group; ++tile_i) {
+        StreamLanes(kFloats, d_size, o.stream, o.At(hk_i, tile_i, 0),
+                    [&](auto at, size_t d_i) HWY_ATTR {
+          const auto acc_1 = at.Load(acc.At(hk_i, tile_i, d_i));
+          at.Store(
+              DivideBy(acc_1,
+                       Select(LoadOne(total.At(hk_i, tile_i)) == 0.0f, 1.0f,
+                              LoadOne(total.At(hk_i, tile_i)))), o.At(hk_i, tile_i, d_i));
+        });
+      }
+    }
+  }
+}
+
+Target MakeTarget(const Call& call, const Core&) {
+  return {PackedA<bf16>::Bytes(group, call.d), PackedB<bf16>::Bytes(call.d, 8 * call.page),
+          PackedA<bf16>::Bytes(group, 8 * call.page), PackedB<bf16>::Bytes(8 * call.page, call.d)};
+}
+}  // namespace kiln::paged_attention_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::paged_attention_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
+HWY_EXPORT(MakeTarget);
 
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
+  const Target target = KILN_DISPATCH(MakeTarget)(call, core);
   const std::array<int64_t, 2> steps{call.batch, CeilDiv(call.pages, run_0)};
   const Grid<2> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 
@@ -344,18 +370,19 @@ void RunGrid(const Call& call, Core& core) {
   float* const total_0_memory = Tiers::template Scratch<float>(core, {"total_0", 24}, total_0_count,
                                                                {group});
   void* const panels_0_memory = Tiers::template Scratch<char>(core, {"panels_0", 25},
-                                                              PackedA<bf16>::Bytes(group, call.d));
-  void* const panels_1_memory = Tiers::template Scratch<char>(
-      core, {"panels_1", 26}, PackedB<bf16>::Bytes(call.d, 8 * call.page));
-  void* const panels_2_memory = Tiers::template Scratch<char>(
-      core, {"panels_2", 27}, PackedA<bf16>::Bytes(group, 8 * call.page));
-  void* const panels_3_memory = Tiers::template Scratch<char>(
-      core, {"panels_3", 28}, PackedB<bf16>::Bytes(8 * call.page, call.d));
+                                                              target.panels_0_bytes);
+  void* const panels_1_memory = Tiers::template Scratch<char>(core, {"panels_1", 26},
+                                                              target.panels_1_bytes);
+  void* const panels_2_memory = Tiers::template Scratch<char>(core, {"panels_2", 27},
+                                                              target.panels_2_bytes);
+  void* const panels_3_memory = Tiers::template Scratch<char>(core, {"panels_3", 28},
+                                                              target.panels_3_bytes);
   Copies copies(core);
   copies.Reads({"k_pages", 4, 34});
   copies.Reads({"v_pages", 5, 35});
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto block_index = [&](const Point<2>& at) { return Index<4>{at[0], 0, 0, 0}; };
   const auto copy_in = [&](const Point<2>& at) {
     q.CopyIn(block_index(at));
@@ -370,35 +397,27 @@ void RunGrid(const Call& call, Core& core) {
       Tiers::Forget(core, acc_memory, acc_count);
       run = at.run;
     }
-    RunStep(Step{core, call, at, steps, copies, q.WaitIn(block_index(at)),
-                 o.Open(block_index(at), at.run),
-                 MakeDenseTile(keys_memory, 2, call.hk, run_0, call.page, call.d),
-                 MakeDenseTile(values_memory, 2, call.hk, run_0, call.page, call.d),
-                 MakeTile(top_memory, call.hk, group), MakeTile(total_memory, call.hk, group),
-                 MakeTile(acc_memory, call.hk, group, call.d),
-                 MakeDenseTile(keys_memory, 2, call.hk, 8 * call.page, call.d),
-                 MakeDenseTile(values_memory, 2, call.hk, 8 * call.page, call.d),
-                 MakeTile(s_memory, group, 8 * call.page), MakeTile(new_top_memory, group),
-                 MakeTile(weight_memory, group, 8 * call.page), MakeTile(fade_memory, group),
-                 MakeTile(total_0_memory, group), panels_0_memory, panels_1_memory, panels_2_memory,
-                 panels_3_memory});
-    if (!core.ok()) return;
+    const Step step{core, call, at, steps, copies, q.WaitIn(block_index(at)),
+                    o.Open(block_index(at), at.run),
+                    MakeDenseTile(keys_memory, 2, call.hk, run_0, call.page, call.d),
+                    MakeDenseTile(values_memory, 2, call.hk, run_0, call.page, call.d),
+                    MakeTile(top_memory, call.hk, group), MakeTile(total_memory, call.hk, group),
+                    MakeTile(acc_memory, call.hk, group, call.d),
+                    MakeDenseTile(keys_memory, 2, call.hk, 8 * call.page, call.d),
+                    MakeDenseTile(values_memory, 2, call.hk, 8 * call.page, call.d),
+                    MakeTile(s_memory, group, 8 * call.page), MakeTile(new_top_memory, group),
+                    MakeTile(weight_memory, group, 8 * call.page), MakeTile(fade_memory, group),
+                    MakeTile(total_0_memory, group), panels_0_memory, panels_1_memory,
+                    panels_2_memory, panels_3_memory};
+    if (!RunBody(body, step)) return;
     if (!next.more || next.run != at.run) copies.End();
     if (!next.more || o.Leaves(block_index(next), next.run)) o.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step);
   o.WaitOut();
 }
+}  // namespace kiln::paged_attention_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::paged_attention_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::paged_attention_text { HWY_EXPORT(Run); }
 namespace kiln::inline paged_attention_fb501725 {
 
 Status paged_attention(const Tensor<const int32_t>& lengths, const Tensor<const int32_t>& table,
@@ -421,7 +440,7 @@ Status paged_attention(const Tensor<const int32_t>& lengths, const Tensor<const 
   if (!check.ok()) return check.status();
   check.Require(call.page > 0, "page > 0",
                 {{"page", call.page}});
-  return check.Run(context, KILN_DISPATCH(paged_attention_text::Run), call);
+  return check.Run(context, KILN_GRIDS(paged_attention_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_paged_attention(

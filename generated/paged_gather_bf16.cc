@@ -17,8 +17,8 @@
 #include "hwy/foreach_target.h"  // first: compiles the rest once per target
 #include "kiln/kiln-inl.h"
 
-#ifndef KILN_CALL_OF_paged_gather_bf16
-#define KILN_CALL_OF_paged_gather_bf16
+#ifndef KILN_TEXT_OF_paged_gather_bf16
+#define KILN_TEXT_OF_paged_gather_bf16
 namespace kiln::paged_gather_bf16_text {
 /// A checked call.
 struct Call {
@@ -27,6 +27,15 @@ struct Call {
   Tensor<bf16> o;
   int64_t batch, pages, slots, page, d;
 };
+
+/// What one step sees.
+struct Step {
+  Core& core;
+  const Call& call;
+  const Point<2> point;  // of axes 0: b, 1: p
+  Tile<const bf16, 2> pool;
+  Tile<bf16, 2> o;
+};
 }  // namespace kiln::paged_gather_bf16_text
 #endif
 
@@ -34,33 +43,38 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::paged_gather_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-/// What one step sees, and what it does.
-struct Step {
-  Core& core;
-  const Call& call;
-  const Point<2> point;  // of axes 0: b, 1: p
-  Tile<const bf16, 2> pool;
-  Tile<bf16, 2> o;
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  Core& core = step.core;
+  const Call& call = step.call;
+  const Point<2> point = step.point;
+  const Tile<const bf16, 2> pool = step.pool;
+  const Tile<bf16, 2> o = step.o;
+  const size_t page_size = Unsigned(call.page), d_size = Unsigned(call.d);
+  // paged_gather.yaml:35  o = where(row < lengths[b], pool, 0)
+  const int32_t length = HostAt(core, call.lengths, "lengths", point[0]);
+  for (size_t page_i = 0; page_i < page_size; ++page_i) {
+    StreamLanes(kFloats, d_size, o.stream, o.At(page_i, 0), [&](auto at, size_t d_i) HWY_ATTR {
+      at.PrefetchStream(pool.At(page_i, 0), pool.At(page_i + 1, 0), d_i, d_size);
+      // paged_gather.yaml:34  let row = p * page + iota([page, d], 0)
+      const int32_t row_1 =
+          AddInt(MulInt(static_cast<int32_t>(point[1]), static_cast<int32_t>(call.page)),
+                 static_cast<int32_t>(Signed(page_i)));
 
-  HWY_INLINE void Body() const {
-    const size_t page_size = Unsigned(call.page), d_size = Unsigned(call.d);
-    // paged_gather.yaml:35  o = where(row < lengths[b], pool, 0)
-    const int32_t length = HostAt(core, call.lengths, "lengths", point[0]);
-    for (size_t page_i = 0; page_i < page_size; ++page_i) {
-      StreamLanes(kFloats, d_size, o.stream, o.At(page_i, 0), [&](auto at, size_t d_i) HWY_ATTR {
-        at.PrefetchStream(pool.At(page_i, 0), pool.At(page_i + 1, 0), d_i, d_size);
-        // paged_gather.yaml:34  let row = p * page + iota([page, d], 0)
-        const int32_t row_1 =
-            AddInt(MulInt(static_cast<int32_t>(point[1]), static_cast<int32_t>(call.page)),
-                   static_cast<int32_t>(Signed(page_i)));
-
-        // paged_gather.yaml:35  o = where(row < lengths[b], pool, 0)
-        const auto pool_0 = at.Load(pool.At(page_i, d_i));
-        at.Store(Select(at.Splat(row_1 < length), pool_0, at.Splat(0.0f)), o.At(page_i, d_i));
-      });
-    }
+      // paged_gather.yaml:35  o = where(row < lengths[b], pool, 0)
+      const auto pool_0 = at.Load(pool.At(page_i, d_i));
+      at.Store(Select(at.Splat(row_1 < length), pool_0, at.Splat(0.0f)), o.At(page_i, d_i));
+    });
   }
-};
+}
+}  // namespace kiln::paged_gather_bf16_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::paged_gather_bf16_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
 
 /// The grid of one core.
 template <class Tiers>
@@ -77,6 +91,7 @@ void RunGrid(const Call& call, Core& core) {
                                  {Squeezed(), Blocked(call.page), All(call.d)});
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto pool_index = [&](auto& from, const Point<2>& at) {
     return Index<3>{
         IndexAt(from, call.table, "table", at[0],
@@ -97,23 +112,15 @@ void RunGrid(const Call& call, Core& core) {
     if (core.is_about(2)) AddElement(core, call.lengths, "lengths", at[0]);  // pool
   };
   const auto run_step = [&](const Point<2>& at, const Point<2>& next) {
-    RunStep(Step{core, call, at, pool.WaitIn(pool_index(core, at)), o.Open(o_index(at), at.run)});
-    if (!core.ok()) return;
+    const Step step{core, call, at, pool.WaitIn(pool_index(core, at)), o.Open(o_index(at), at.run)};
+    if (!RunBody(body, step)) return;
     if (!next.more || o.Leaves(o_index(next), next.run)) o.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step, locate);
   o.WaitOut();
 }
+}  // namespace kiln::paged_gather_bf16_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::paged_gather_bf16_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::paged_gather_bf16_text { HWY_EXPORT(Run); }
 namespace kiln::inline paged_gather_bf16_174038bf {
 
 Status paged_gather_bf16(const Tensor<const int32_t>& table, const Tensor<const int32_t>& lengths,
@@ -133,7 +140,7 @@ Status paged_gather_bf16(const Tensor<const int32_t>& table, const Tensor<const 
   check.Require(call.page > 0, "page > 0",
                 {{"page", call.page}});
   check.Expect(call.page >= 1, "a block of `o` must have an extent of at least 1");
-  return check.Run(context, KILN_DISPATCH(paged_gather_bf16_text::Run), call);
+  return check.Run(context, KILN_GRIDS(paged_gather_bf16_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_paged_gather_bf16(

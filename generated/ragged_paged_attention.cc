@@ -45,8 +45,8 @@
 #include "kiln/dot/panels-inl.h"
 #include "kiln/host/prepare.h"
 
-#ifndef KILN_CALL_OF_ragged_paged_attention
-#define KILN_CALL_OF_ragged_paged_attention
+#ifndef KILN_TEXT_OF_ragged_paged_attention
+#define KILN_TEXT_OF_ragged_paged_attention
 namespace kiln::ragged_paged_attention_text {
 /// A checked call.
 struct Call {
@@ -58,16 +58,10 @@ struct Call {
   int32_t visits;
   int64_t batch, pages, tokens, hk, group, d, slots, page;
 };
-}  // namespace kiln::ragged_paged_attention_text
-#endif
-
-KILN_BEFORE_NAMESPACE();
-namespace kiln::ragged_paged_attention_text::HWY_NAMESPACE {
-using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 constexpr int64_t bq = 32, run_0 = 8, heads = 4;
 
-/// What one step sees, and what it does.
+/// What one step sees.
 struct Step {
   Core& core;
   const Call& call;
@@ -76,10 +70,8 @@ struct Step {
   Copies& copies;
   Tile<const bf16, 4> q;
   Tile<bf16, 4> o;
-  Tile<bf16, 5> keys;
-  Tile<bf16, 5> values;
-  Tile<float, 2> top;
-  Tile<float, 2> total;
+  Tile<bf16, 5> keys, values;
+  Tile<float, 2> top, total;
   Tile<float, 3> acc;
   Tile<bool, 2> seen;
   Tile<float, 2> s;
@@ -95,293 +87,340 @@ struct Step {
   void* panels_1_memory;
   void* panels_2_memory;
   void* panels_3_memory;
+};
 
-  HWY_INLINE void Body() const {
-    const size_t tile_size = Unsigned(32 * call.group), d_size = Unsigned(call.d),
-    tile_size_0 = Unsigned(8 * call.page), group_size = Unsigned(call.group);
-    // ragged_paged_attention.yaml:62  assert lengths[b] >= offsets[b + 1] - offsets[b], "a sequence
-    //     has fewer positions than tokens"
-    const int64_t id = IndexAt(core, call.ids, "ids", point[1]);
-    const int32_t length = HostAt(core, call.lengths, "lengths", id);
-    const int32_t offset = HostAt(core, call.offsets, "offsets", id + 1);
-    const int32_t offset_0 = HostAt(core, call.offsets, "offsets", id);
-    if (!(length >= SubInt(offset, offset_0))) {
-      return core.Fail(kAssert, "%s (line 62) on core %d",
-                       "a sequence has fewer positions than tokens", core.index());
-    }
+/// What the instruction set decides.
+struct Target {
+  size_t panels_0_bytes, panels_1_bytes, panels_2_bytes, panels_3_bytes;
+};
+}  // namespace kiln::ragged_paged_attention_text
+#endif
 
-    // ragged_paged_attention.yaml:63  when first(j):
-    if (point[2] == 0) {
-      for (size_t hk_i = 0; hk_i < heads; ++hk_i) {
-        ForLanes(kFloats, tile_size, [&](auto at, size_t tile_i) HWY_ATTR {
-          // ragged_paged_attention.yaml:64  top = -inf
-          at.Store(at.Splat(-INFINITY), top.At(hk_i, tile_i));
+KILN_BEFORE_NAMESPACE();
+namespace kiln::ragged_paged_attention_text::HWY_NAMESPACE {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-          // ragged_paged_attention.yaml:65  total = 0
-          at.Store(at.Splat(0.0f), total.At(hk_i, tile_i));
-        });
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  Core& core = step.core;
+  const Call& call = step.call;
+  const Point<3> point = step.point;
+  const std::array<int64_t, 3>& steps = step.steps;
+  Copies& copies = step.copies;
+  const Tile<const bf16, 4> q = step.q;
+  const Tile<bf16, 4> o = step.o;
+  const Tile<bf16, 5> keys = step.keys, values = step.values;
+  const Tile<float, 2> top = step.top, total = step.total;
+  const Tile<float, 3> acc = step.acc;
+  const Tile<bool, 2> seen = step.seen;
+  const Tile<float, 2> s = step.s;
+  const Tile<bf16, 3> value_1 = step.value_1;
+  const Tile<bf16, 2> value_2 = step.value_2;
+  const Tile<bf16, 4> keys_0 = step.keys_0;
+  const Tile<float, 1> new_top = step.new_top;
+  const Tile<bf16, 2> weight = step.weight;
+  const Tile<float, 1> fade = step.fade;
+  const Tile<bf16, 4> values_0 = step.values_0;
+  const Tile<float, 1> total_0 = step.total_0;
+  const size_t tile_size = Unsigned(32 * call.group), d_size = Unsigned(call.d),
+  tile_size_0 = Unsigned(8 * call.page), group_size = Unsigned(call.group);
+  // ragged_paged_attention.yaml:62  assert lengths[b] >= offsets[b + 1] - offsets[b], "a sequence
+  //     has fewer positions than tokens"
+  const int64_t id = IndexAt(core, call.ids, "ids", point[1]);
+  const int32_t length = HostAt(core, call.lengths, "lengths", id);
+  const int32_t offset = HostAt(core, call.offsets, "offsets", id + 1);
+  const int32_t offset_0 = HostAt(core, call.offsets, "offsets", id);
+  if (!(length >= SubInt(offset, offset_0))) {
+    return core.Fail(kAssert, "%s (line 62) on core %d",
+                     "a sequence has fewer positions than tokens", core.index());
+  }
 
-        // ragged_paged_attention.yaml:66  acc = 0
-        for (size_t tile_i = 0; tile_i < tile_size; ++tile_i) {
-          ForLanes(kFloats, d_size, [&](auto at, size_t d_i) HWY_ATTR {
-            at.Store(at.Splat(0.0f), acc.At(hk_i, tile_i, d_i));
-          });
-        }
-      }
-    }
+  // ragged_paged_attention.yaml:63  when first(j):
+  if (point[2] == 0) {
+    for (size_t hk_i = 0; hk_i < heads; ++hk_i) {
+      ForLanes(kFloats, tile_size, [&](auto at, size_t tile_i) HWY_ATTR {
+        // ragged_paged_attention.yaml:64  top = -inf
+        at.Store(at.Splat(-INFINITY), top.At(hk_i, tile_i));
 
-    // ragged_paged_attention.yaml:69  for further in range(0 if first(j) else 1, 2):
-    for (int64_t further = point[2] == 0 ? int64_t{0} : 1; further < 2; ++further) {
-      // ragged_paged_attention.yaml:70  let next = j + further
-      const int32_t next_0 = AddInt(static_cast<int32_t>(point[2]), static_cast<int32_t>(further));
+        // ragged_paged_attention.yaml:65  total = 0
+        at.Store(at.Splat(0.0f), total.At(hk_i, tile_i));
+      });
 
-      // ragged_paged_attention.yaml:71  when next * width <= final:
-      const int32_t tile = HostAt(core, call.tiles, "tiles", point[1]);
-      if (
-          MulInt(next_0,
-                 MulInt(8, static_cast<int32_t>(call.page))) <= AddInt(
-          SubInt(Minimum(MulInt(AddInt(tile, 1), 32), offset), 1), SubInt(length, offset))) {
-        // ragged_paged_attention.yaml:72  for r in range(run):
-        for (int64_t r = 0; r < run_0; ++r) {
-          // ragged_paged_attention.yaml:73  let slot = table[b, min(next * run + r, final // page)]
-          const int64_t tile_0 = IndexAt(core, call.tiles, "tiles", point[1]);
-          const int64_t offset_1 = IndexAt(core, call.offsets, "offsets", id + 1);
-          const int64_t length_0 = IndexAt(core, call.lengths, "lengths", id);
-          const int32_t slot =
-              HostAt(core, call.table, "table", id,
-                     Minimum(static_cast<int64_t>(next_0) * run_0 + r,
-                             FloorDiv(Minimum((tile_0 + 1) * bq, offset_1) - 1 +
-                                      (length_0 - offset_1), call.page, core.no_value())));
-
-          // ragged_paged_attention.yaml:74  copy k_pages[ds(c * heads, heads), slot] -> keys[next %
-          //     2, :, r], arrived[next % 2]
-          if (
-              !copies.Start({"arrived", 14, 2, 74}, Mod(static_cast<int64_t>(next_0), int64_t{2}),
-                            sizeof(bf16),
-                  PartOf({"k_pages", 9}, call.k_pages,
-                         std::array<Cut, 4>{CutRange(point[0] * heads, heads, call.hk),
-                                            CutPoint(static_cast<int64_t>(slot), call.slots),
-                      CutRange(0, call.page, call.page), CutRange(0, call.d, call.d)}),
-                  PartOf("keys", keys,
-                         std::array<Cut,
-                                    5>{CutPoint(Mod(static_cast<int64_t>(next_0), int64_t{2}), 2),
-                                       CutRange(0, heads, heads), CutPoint(r, run_0),
-                      CutRange(0, call.page, call.page), CutRange(0, call.d, call.d)}))) {
-            return;
-          }
-
-          // ragged_paged_attention.yaml:75  copy v_pages[ds(c * heads, heads), slot] -> values[next
-          //     % 2, :, r], arrived[next % 2]
-          if (
-              !copies.Start({"arrived", 14, 2, 75}, Mod(static_cast<int64_t>(next_0), int64_t{2}),
-                            sizeof(bf16),
-                  PartOf({"v_pages", 10}, call.v_pages,
-                         std::array<Cut, 4>{CutRange(point[0] * heads, heads, call.hk),
-                                            CutPoint(static_cast<int64_t>(slot), call.slots),
-                      CutRange(0, call.page, call.page), CutRange(0, call.d, call.d)}),
-                  PartOf("values", values,
-                         std::array<Cut,
-                                    5>{CutPoint(Mod(static_cast<int64_t>(next_0), int64_t{2}), 2),
-                                       CutRange(0, heads, heads), CutPoint(r, run_0),
-                      CutRange(0, call.page, call.page), CutRange(0, call.d, call.d)}))) {
-            return;
-          }
-        }
-      }
-    }
-
-    // ragged_paged_attention.yaml:77  when j * width <= final:
-    const int32_t tile_1 = HostAt(core, call.tiles, "tiles", point[1]);
-    if (
-        MulInt(static_cast<int32_t>(point[2]),
-               MulInt(8, static_cast<int32_t>(call.page))) <= AddInt(
-        SubInt(Minimum(MulInt(AddInt(tile_1, 1), 32), offset), 1), SubInt(length, offset))) {
-      // ragged_paged_attention.yaml:78  wait arrived[j % 2], keys[j % 2]
-      if (!copies.Wait({"arrived", 14, 2, 78}, Mod(point[2], int64_t{2}), sizeof(bf16),
-              PartOf("keys", keys,
-                     std::array<Cut, 5>{CutPoint(Mod(point[2], int64_t{2}), 2),
-                                        CutRange(0, heads, heads), CutRange(0, run_0, run_0),
-                  CutRange(0, call.page, call.page), CutRange(0, call.d, call.d)}))) {
-        return;
-      }
-
-      // ragged_paged_attention.yaml:79  wait arrived[j % 2], values[j % 2]
-      if (!copies.Wait({"arrived", 14, 2, 79}, Mod(point[2], int64_t{2}), sizeof(bf16),
-              PartOf("values", values,
-                     std::array<Cut, 5>{CutPoint(Mod(point[2], int64_t{2}), 2),
-                                        CutRange(0, heads, heads), CutRange(0, run_0, run_0),
-                  CutRange(0, call.page, call.page), CutRange(0, call.d, call.d)}))) {
-        return;
-      }
+      // ragged_paged_attention.yaml:66  acc = 0
       for (size_t tile_i = 0; tile_i < tile_size; ++tile_i) {
-        // ragged_paged_attention.yaml:80  let token = tiles[t] * bq + iota([bq * group, width], 0)
-        //     // group
-        const int32_t token_0 =
-            AddInt(MulInt(tile_1, 32),
-                   FloorDiv(static_cast<int32_t>(Signed(tile_i)), static_cast<int32_t>(call.group),
-                            core.no_value()));
-
-        // ragged_paged_attention.yaml:81  let seen = j * width + iota([bq * group, width], 1) <=
-        //     token + ahead
-        ForLanes(kFloats, tile_size_0, [&](auto at, size_t tile_j) HWY_ATTR {
-          const auto value_6 =
-              hn::Add(
-              at.Splat(
-              MulInt(static_cast<int32_t>(point[2]), MulInt(8, static_cast<int32_t>(call.page)))),
-              at.Iota(static_cast<int32_t>(tile_j)));
-          at.Store(Le(value_6, at.Splat(AddInt(token_0, SubInt(length, offset)))),
-                   seen.At(tile_i, tile_j));
-        });
-      }
-
-      // ragged_paged_attention.yaml:82  for h in range(heads):              # the heads of a group
-      //     are rows of one product: each key is read once for all
-      for (int64_t h = 0; h < heads; ++h) {
-        // ragged_paged_attention.yaml:83  let s = where(seen, dot(reshape(q[:, h], [bq * group,
-        //     d]), reshape(keys[j % 2, h], [width, d]).T) * scale, -inf)
-        if (!copies.MayRead(83, [&]() HWY_ATTR {
-              return PartOf("keys", keys,
-                            std::array<Cut, 5>{CutPoint(Mod(point[2], int64_t{2}), 2),
-                                               CutPoint(h, heads), CutRange(0, run_0, run_0),
-                  CutRange(0, call.page, call.page), CutRange(0, call.d, call.d)});
-            })) {
-          return;
-        }
-        for (size_t tokens_i = 0; tokens_i < bq; ++tokens_i) {
-          for (size_t group_i = 0; group_i < group_size; ++group_i) {
-            ForLanes(kFloats, d_size, [&](auto at, size_t d_i) HWY_ATTR {
-              const auto q_0 = at.Load(q.At(tokens_i, h, group_i, d_i));
-              at.Store(q_0, value_1.At(tokens_i, group_i, d_i));
-            });
-          }
-        }
-        const auto panels_0 = MatrixA<bf16>(
-            Tile<const bf16, 2>{value_2.At(0, 0), {value_2.stride[0], value_2.stride[1]}},
-            tile_size, d_size, panels_0_memory);
-        const auto panels_1 = PackB<bf16>(
-            Tile<const bf16, 2>{keys_0.At(Mod(point[2], int64_t{2}), h, 0, 0),
-                                {keys_0.stride[3], keys_0.stride[2]}},
-            d_size, tile_size_0, panels_1_memory);
-        {
-          const auto finish = [=, *this](auto at, auto sum, size_t tile_i, size_t tile_j) HWY_ATTR {
-            const auto seen_0 = at.Load(seen.At(tile_i, tile_j));
-            at.Store(Select(seen_0, hn::Mul(sum, at.Splat(call.scale)), at.Splat(-INFINITY)),
-                     s.At(tile_i, tile_j));
-          };
-          MultiplyTiles<Dot<bf16>>(panels_0.rows, panels_0, panels_1, TileSums(), Nothing(),
-                                   finish);
-        }
-        for (size_t tile_i = 0; tile_i < tile_size; ++tile_i) {
-          // ragged_paged_attention.yaml:84  let new_top = max(top[h], max(s, axis=1, keep=true))
-          const float largest =
-              MaxLanes<float>(kFloats, tile_size_0, [&](auto at, size_t tile_j) HWY_ATTR {
-            const auto s_0 = at.Load(s.At(tile_i, tile_j));
-            return s_0;
-          });
-          const float new_top_0 = Maximum(LoadOne(top.At(h, tile_i)), largest);
-          StoreOne(new_top_0, new_top.At(tile_i));
-
-          // ragged_paged_attention.yaml:87  total[h] = total[h] * fade + sum(weight, axis=1,
-          //     keep=true)
-          const float total_1 =
-              SumLanes<float>(kFloats, tile_size_0, [&](auto at, size_t tile_j) HWY_ATTR {
-            // ragged_paged_attention.yaml:85  let weight = exp(s - new_top)
-            const auto s_1 = at.Load(s.At(tile_i, tile_j));
-            const auto weight_0 = Exp(hn::Sub(s_1, at.Splat(new_top_0)));
-            at.Store(weight_0, weight.At(tile_i, tile_j));
-            return weight_0;
-          });
-          StoreOne(total_1, total_0.At(tile_i));
-        }
-        ForLanes(kFloats, tile_size, [&](auto at, size_t tile_i) HWY_ATTR {
-          // ragged_paged_attention.yaml:86  let fade = exp(top[h] - new_top)
-          const auto top_0 = at.Load(top.At(h, tile_i));
-          const auto new_top_1 = at.Load(new_top.At(tile_i));
-          const auto fade_0 = Exp(hn::Sub(top_0, new_top_1));
-          at.Store(fade_0, fade.At(tile_i));
-
-          // ragged_paged_attention.yaml:87  total[h] = total[h] * fade + sum(weight, axis=1,
-          //     keep=true)
-          const auto total_2 = at.Load(total.At(h, tile_i));
-          const auto total_0_0 = at.Load(total_0.At(tile_i));
-          at.Store(hn::Add(hn::Mul(total_2, fade_0), total_0_0), total.At(h, tile_i));
-        });
-
-        // ragged_paged_attention.yaml:88  acc[h] = acc[h] * fade + dot(T(weight), reshape(values[j
-        //     % 2, h], [width, d]))
-        if (!copies.MayRead(88, [&]() HWY_ATTR {
-              return PartOf("values", values,
-                            std::array<Cut, 5>{CutPoint(Mod(point[2], int64_t{2}), 2),
-                                               CutPoint(h, heads), CutRange(0, run_0, run_0),
-                  CutRange(0, call.page, call.page), CutRange(0, call.d, call.d)});
-            })) {
-          return;
-        }
-        const auto panels_2 = MatrixA<bf16>(
-            Tile<const bf16, 2>{weight.At(0, 0), {weight.stride[0], weight.stride[1]}},
-            tile_size, tile_size_0, panels_2_memory);
-        const auto panels_3 = PackB<bf16>(
-            Tile<const bf16, 2>{values_0.At(Mod(point[2], int64_t{2}), h, 0, 0),
-                                {values_0.stride[2], values_0.stride[3]}},
-            tile_size_0, d_size, panels_3_memory);
-        {
-          const auto finish = [=, *this](auto at, auto sum_0, size_t tile_i, size_t d_i) HWY_ATTR {
-            const auto acc_0 = at.Load(acc.At(h, tile_i, d_i));
-            at.Store(hn::Add(hn::Mul(acc_0, at.Splat(LoadOne(fade.At(tile_i)))), sum_0),
-                     acc.At(h, tile_i, d_i));
-          };
-          MultiplyTiles<Dot<bf16>>(panels_2.rows, panels_2, panels_3, TileSums(), Nothing(),
-                                   finish);
-        }
-
-        // ragged_paged_attention.yaml:89  top[h] = new_top
-        ForLanes(kFloats, tile_size, [&](auto at, size_t tile_i) HWY_ATTR {
-          const auto new_top_2 = at.Load(new_top.At(tile_i));
-          at.Store(new_top_2, top.At(h, tile_i));
+        ForLanes(kFloats, d_size, [&](auto at, size_t d_i) HWY_ATTR {
+          at.Store(at.Splat(0.0f), acc.At(hk_i, tile_i, d_i));
         });
       }
     }
+  }
 
-    // ragged_paged_attention.yaml:91  when last(j):
-    if (point[2] + 1 == steps[2]) {
-      for (size_t tokens_i = 0; tokens_i < bq; ++tokens_i) {
-        for (size_t group_i = 0; group_i < group_size; ++group_i) {
-          ForLanes(kFloats, d_size, [&](auto at, size_t d_i) HWY_ATTR {
-            // ragged_paged_attention.yaml:92  let row = at(o, 0)[:, 0]         # rows of other
-            //     sequences hold anything, and are not stored
-            const int32_t row_1 = static_cast<int32_t>(Signed(tokens_i) + o.origin[0]);
+  // ragged_paged_attention.yaml:69  for further in range(0 if first(j) else 1, 2):
+  for (int64_t further = point[2] == 0 ? int64_t{0} : 1; further < 2; ++further) {
+    // ragged_paged_attention.yaml:70  let next = j + further
+    const int32_t next_0 = AddInt(static_cast<int32_t>(point[2]), static_cast<int32_t>(further));
 
-            // ragged_paged_attention.yaml:93  let mine = offsets[b] <= row < offsets[b + 1]
-            const bool mine_0 = offset_0 <= row_1 && row_1 < offset;
+    // ragged_paged_attention.yaml:71  when next * width <= final:
+    const int32_t tile = HostAt(core, call.tiles, "tiles", point[1]);
+    if (
+        MulInt(next_0,
+               MulInt(8, static_cast<int32_t>(call.page))) <= AddInt(
+        SubInt(Minimum(MulInt(AddInt(tile, 1), 32), offset), 1), SubInt(length, offset))) {
+      // ragged_paged_attention.yaml:72  for r in range(run):
+      for (int64_t r = 0; r < run_0; ++r) {
+        // ragged_paged_attention.yaml:73  let slot = table[b, min(next * run + r, final // page)]
+        const int64_t tile_0 = IndexAt(core, call.tiles, "tiles", point[1]);
+        const int64_t offset_1 = IndexAt(core, call.offsets, "offsets", id + 1);
+        const int64_t length_0 = IndexAt(core, call.lengths, "lengths", id);
+        const int32_t slot =
+            HostAt(core, call.table, "table", id,
+                   Minimum(static_cast<int64_t>(next_0) * run_0 + r,
+                           FloorDiv(Minimum((tile_0 + 1) * bq, offset_1) - 1 +
+                                    (length_0 - offset_1), call.page, core.no_value())));
 
-            // ragged_paged_attention.yaml:95  o[:, h][mine] = reshape(T(acc[h] / total[h]), [bq,
-            //     group, d])
-            const auto acc_1 = at.Load(acc.At(0, group_i + Signed(tokens_i) * call.group, d_i));
-            const auto value_7 =
-                DivideBy(acc_1, LoadOne(total.At(0, group_i + Signed(tokens_i) * call.group)));
-            at.StoreIf(at.Splat(mine_0), value_7, o.At(tokens_i, 0, group_i, d_i));
-            const auto acc_2 = at.Load(acc.At(1, group_i + Signed(tokens_i) * call.group, d_i));
-            const auto value_8 =
-                DivideBy(acc_2, LoadOne(total.At(1, group_i + Signed(tokens_i) * call.group)));
-            at.StoreIf(at.Splat(mine_0), value_8, o.At(tokens_i, 1, group_i, d_i));
-            const auto acc_3 = at.Load(acc.At(2, group_i + Signed(tokens_i) * call.group, d_i));
-            const auto value_9 =
-                DivideBy(acc_3, LoadOne(total.At(2, group_i + Signed(tokens_i) * call.group)));
-            at.StoreIf(at.Splat(mine_0), value_9, o.At(tokens_i, 2, group_i, d_i));
-            const auto acc_4 = at.Load(acc.At(3, group_i + Signed(tokens_i) * call.group, d_i));
-            const auto value_10 =
-                DivideBy(acc_4, LoadOne(total.At(3, group_i + Signed(tokens_i) * call.group)));
-            at.StoreIf(at.Splat(mine_0), value_10, o.At(tokens_i, 3, group_i, d_i));
-          });
+        // ragged_paged_attention.yaml:74  copy k_pages[ds(c * heads, heads), slot] -> keys[next %
+        //     2, :, r], arrived[next % 2]
+        if (
+            !copies.Start({"arrived", 14, 2, 74}, Mod(static_cast<int64_t>(next_0), int64_t{2}),
+                          sizeof(bf16),
+                PartOf({"k_pages", 9}, call.k_pages,
+                       std::array<Cut, 4>{CutRange(point[0] * heads, heads, call.hk),
+                                          CutPoint(static_cast<int64_t>(slot), call.slots),
+                    CutRange(0, call.page, call.page), CutRange(0, call.d, call.d)}),
+                PartOf("keys", keys,
+                       std::array<Cut,
+                                  5>{CutPoint(Mod(static_cast<int64_t>(next_0), int64_t{2}), 2),
+                                     CutRange(0, heads, heads), CutPoint(r, run_0),
+                    CutRange(0, call.page, call.page), CutRange(0, call.d, call.d)}))) {
+          return;
+        }
+
+        // ragged_paged_attention.yaml:75  copy v_pages[ds(c * heads, heads), slot] -> values[next %
+        //     2, :, r], arrived[next % 2]
+        if (
+            !copies.Start({"arrived", 14, 2, 75}, Mod(static_cast<int64_t>(next_0), int64_t{2}),
+                          sizeof(bf16),
+                PartOf({"v_pages", 10}, call.v_pages,
+                       std::array<Cut, 4>{CutRange(point[0] * heads, heads, call.hk),
+                                          CutPoint(static_cast<int64_t>(slot), call.slots),
+                    CutRange(0, call.page, call.page), CutRange(0, call.d, call.d)}),
+                PartOf("values", values,
+                       std::array<Cut,
+                                  5>{CutPoint(Mod(static_cast<int64_t>(next_0), int64_t{2}), 2),
+                                     CutRange(0, heads, heads), CutPoint(r, run_0),
+                    CutRange(0, call.page, call.page), CutRange(0, call.d, call.d)}))) {
+          return;
         }
       }
     }
   }
-};
+
+  // ragged_paged_attention.yaml:77  when j * width <= final:
+  const int32_t tile_1 = HostAt(core, call.tiles, "tiles", point[1]);
+  if (
+      MulInt(static_cast<int32_t>(point[2]),
+             MulInt(8, static_cast<int32_t>(call.page))) <= AddInt(
+      SubInt(Minimum(MulInt(AddInt(tile_1, 1), 32), offset), 1), SubInt(length, offset))) {
+    // ragged_paged_attention.yaml:78  wait arrived[j % 2], keys[j % 2]
+    if (!copies.Wait({"arrived", 14, 2, 78}, Mod(point[2], int64_t{2}), sizeof(bf16),
+            PartOf("keys", keys,
+                   std::array<Cut, 5>{CutPoint(Mod(point[2], int64_t{2}), 2),
+                                      CutRange(0, heads, heads), CutRange(0, run_0, run_0),
+                CutRange(0, call.page, call.page), CutRange(0, call.d, call.d)}))) {
+      return;
+    }
+
+    // ragged_paged_attention.yaml:79  wait arrived[j % 2], values[j % 2]
+    if (!copies.Wait({"arrived", 14, 2, 79}, Mod(point[2], int64_t{2}), sizeof(bf16),
+            PartOf("values", values,
+                   std::array<Cut, 5>{CutPoint(Mod(point[2], int64_t{2}), 2),
+                                      CutRange(0, heads, heads), CutRange(0, run_0, run_0),
+                CutRange(0, call.page, call.page), CutRange(0, call.d, call.d)}))) {
+      return;
+    }
+    for (size_t tile_i = 0; tile_i < tile_size; ++tile_i) {
+      // ragged_paged_attention.yaml:80  let token = tiles[t] * bq + iota([bq * group, width], 0) //
+      //     group
+      const int32_t token_0 =
+          AddInt(MulInt(tile_1, 32),
+                 FloorDiv(static_cast<int32_t>(Signed(tile_i)), static_cast<int32_t>(call.group),
+                          core.no_value()));
+
+      // ragged_paged_attention.yaml:81  let seen = j * width + iota([bq * group, width], 1) <=
+      //     token + ahead
+      ForLanes(kFloats, tile_size_0, [&](auto at, size_t tile_j) HWY_ATTR {
+        const auto value_6 =
+            hn::Add(
+            at.Splat(
+            MulInt(static_cast<int32_t>(point[2]), MulInt(8, static_cast<int32_t>(call.page)))),
+            at.Iota(static_cast<int32_t>(tile_j)));
+        at.Store(Le(value_6, at.Splat(AddInt(token_0, SubInt(length, offset)))),
+                 seen.At(tile_i, tile_j));
+      });
+    }
+
+    // ragged_paged_attention.yaml:82  for h in range(heads):              # the heads of a group
+    //     are rows of one product: each key is read once for all
+    for (int64_t h = 0; h < heads; ++h) {
+      // ragged_paged_attention.yaml:83  let s = where(seen, dot(reshape(q[:, h], [bq * group, d]),
+      //     reshape(keys[j % 2, h], [width, d]).T) * scale, -inf)
+      if (!copies.MayRead(83, [&]() HWY_ATTR {
+            return PartOf("keys", keys,
+                          std::array<Cut, 5>{CutPoint(Mod(point[2], int64_t{2}), 2),
+                                             CutPoint(h, heads), CutRange(0, run_0, run_0),
+                CutRange(0, call.page, call.page), CutRange(0, call.d, call.d)});
+          })) {
+        return;
+      }
+      for (size_t tokens_i = 0; tokens_i < bq; ++tokens_i) {
+        for (size_t group_i = 0; group_i < group_size; ++group_i) {
+          ForLanes(kFloats, d_size, [&](auto at, size_t d_i) HWY_ATTR {
+            const auto q_0 = at.Load(q.At(tokens_i, h, group_i, d_i));
+            at.Store(q_0, value_1.At(tokens_i, group_i, d_i));
+          });
+        }
+      }
+      const auto panels_0 = MatrixA<bf16>(
+          Tile<const bf16, 2>{value_2.At(0, 0), {value_2.stride[0], value_2.stride[1]}},
+          tile_size, d_size, step.panels_0_memory);
+      const auto panels_1 = PackB<bf16>(
+          Tile<const bf16, 2>{keys_0.At(Mod(point[2], int64_t{2}), h, 0, 0),
+                              {keys_0.stride[3], keys_0.stride[2]}},
+          d_size, tile_size_0, step.panels_1_memory);
+      {
+        const auto finish = [=, &call](auto at, auto sum, size_t tile_i, size_t tile_j) HWY_ATTR {
+          const auto seen_0 = at.Load(seen.At(tile_i, tile_j));
+          at.Store(Select(seen_0, hn::Mul(sum, at.Splat(call.scale)), at.Splat(-INFINITY)),
+                   s.At(tile_i, tile_j));
+        };
+        MultiplyTiles<Dot<bf16>>(panels_0.rows, panels_0, panels_1, TileSums(), Nothing(), finish);
+      }
+      for (size_t tile_i = 0; tile_i < tile_size; ++tile_i) {
+        // ragged_paged_attention.yaml:84  let new_top = max(top[h], max(s, axis=1, keep=true))
+        const float largest =
+            MaxLanes<float>(kFloats, tile_size_0, [&](auto at, size_t tile_j) HWY_ATTR {
+          const auto s_0 = at.Load(s.At(tile_i, tile_j));
+          return s_0;
+        });
+        const float new_top_0 = Maximum(LoadOne(top.At(h, tile_i)), largest);
+        StoreOne(new_top_0, new_top.At(tile_i));
+
+        // ragged_paged_attention.yaml:87  total[h] = total[h] * fade + sum(weight, axis=1,
+        //     keep=true)
+        const float total_1 =
+            SumLanes<float>(kFloats, tile_size_0, [&](auto at, size_t tile_j) HWY_ATTR {
+          // ragged_paged_attention.yaml:85  let weight = exp(s - new_top)
+          const auto s_1 = at.Load(s.At(tile_i, tile_j));
+          const auto weight_0 = Exp(hn::Sub(s_1, at.Splat(new_top_0)));
+          at.Store(weight_0, weight.At(tile_i, tile_j));
+          return weight_0;
+        });
+        StoreOne(total_1, total_0.At(tile_i));
+      }
+      ForLanes(kFloats, tile_size, [&](auto at, size_t tile_i) HWY_ATTR {
+        // ragged_paged_attention.yaml:86  let fade = exp(top[h] - new_top)
+        const auto top_0 = at.Load(top.At(h, tile_i));
+        const auto new_top_1 = at.Load(new_top.At(tile_i));
+        const auto fade_0 = Exp(hn::Sub(top_0, new_top_1));
+        at.Store(fade_0, fade.At(tile_i));
+
+        // ragged_paged_attention.yaml:87  total[h] = total[h] * fade + sum(weight, axis=1,
+        //     keep=true)
+        const auto total_2 = at.Load(total.At(h, tile_i));
+        const auto total_0_0 = at.Load(total_0.At(tile_i));
+        at.Store(hn::Add(hn::Mul(total_2, fade_0), total_0_0), total.At(h, tile_i));
+      });
+
+      // ragged_paged_attention.yaml:88  acc[h] = acc[h] * fade + dot(T(weight), reshape(values[j %
+      //     2, h], [width, d]))
+      if (!copies.MayRead(88, [&]() HWY_ATTR {
+            return PartOf("values", values,
+                          std::array<Cut, 5>{CutPoint(Mod(point[2], int64_t{2}), 2),
+                                             CutPoint(h, heads), CutRange(0, run_0, run_0),
+                CutRange(0, call.page, call.page), CutRange(0, call.d, call.d)});
+          })) {
+        return;
+      }
+      const auto panels_2 = MatrixA<bf16>(
+          Tile<const bf16, 2>{weight.At(0, 0), {weight.stride[0], weight.stride[1]}},
+          tile_size, tile_size_0, step.panels_2_memory);
+      const auto panels_3 = PackB<bf16>(
+          Tile<const bf16, 2>{values_0.At(Mod(point[2], int64_t{2}), h, 0, 0),
+                              {values_0.stride[2], values_0.stride[3]}},
+          tile_size_0, d_size, step.panels_3_memory);
+      {
+        const auto finish = [=](auto at, auto sum_0, size_t tile_i, size_t d_i) HWY_ATTR {
+          const auto acc_0 = at.Load(acc.At(h, tile_i, d_i));
+          at.Store(hn::Add(hn::Mul(acc_0, at.Splat(LoadOne(fade.At(tile_i)))), sum_0),
+                   acc.At(h, tile_i, d_i));
+        };
+        MultiplyTiles<Dot<bf16>>(panels_2.rows, panels_2, panels_3, TileSums(), Nothing(), finish);
+      }
+
+      // ragged_paged_attention.yaml:89  top[h] = new_top
+      ForLanes(kFloats, tile_size, [&](auto at, size_t tile_i) HWY_ATTR {
+        const auto new_top_2 = at.Load(new_top.At(tile_i));
+        at.Store(new_top_2, top.At(h, tile_i));
+      });
+    }
+  }
+
+  // ragged_paged_attention.yaml:91  when last(j):
+  if (point[2] + 1 == steps[2]) {
+    for (size_t tokens_i = 0; tokens_i < bq; ++tokens_i) {
+      for (size_t group_i = 0; group_i < group_size; ++group_i) {
+        ForLanes(kFloats, d_size, [&](auto at, size_t d_i) HWY_ATTR {
+          // ragged_paged_attention.yaml:92  let row = at(o, 0)[:, 0]         # rows of other
+          //     sequences hold anything, and are not stored
+          const int32_t row_1 = static_cast<int32_t>(Signed(tokens_i) + o.origin[0]);
+
+          // ragged_paged_attention.yaml:93  let mine = offsets[b] <= row < offsets[b + 1]
+          const bool mine_0 = offset_0 <= row_1 && row_1 < offset;
+
+          // ragged_paged_attention.yaml:95  o[:, h][mine] = reshape(T(acc[h] / total[h]), [bq,
+          //     group, d])
+          const auto acc_1 = at.Load(acc.At(0, group_i + Signed(tokens_i) * call.group, d_i));
+          const auto value_7 =
+              DivideBy(acc_1, LoadOne(total.At(0, group_i + Signed(tokens_i) * call.group)));
+          at.StoreIf(at.Splat(mine_0), value_7, o.At(tokens_i, 0, group_i, d_i));
+          const auto acc_2 = at.Load(acc.At(1, group_i + Signed(tokens_i) * call.group, d_i));
+          const auto value_8 =
+              DivideBy(acc_2, LoadOne(total.At(1, group_i + Signed(tokens_i) * call.group)));
+          at.StoreIf(at.Splat(mine_0), value_8, o.At(tokens_i, 1, group_i, d_i));
+          const auto acc_3 = at.Load(acc.At(2, group_i + Signed(tokens_i) * call.group, d_i));
+          const auto value_9 =
+              DivideBy(acc_3, LoadOne(total.At(2, group_i + Signed(tokens_i) * call.group)));
+          at.StoreIf(at.Splat(mine_0), value_9, o.At(tokens_i, 2, group_i, d_i));
+          const auto acc_4 = at.Load(acc.At(3, group_i + Signed(tokens_i) * call.group, d_i));
+          const auto value_10 =
+              DivideBy(acc_4, LoadOne(total.At(3, group_i + Signed(tokens_i) * call.group)));
+          at.StoreIf(at.Splat(mine_0), value_10, o.At(tokens_i, 3, group_i, d_i));
+        });
+      }
+    }
+  }
+}
+
+Target MakeTarget(const Call& call, const Core&) {
+  return {PackedA<bf16>::Bytes(32 * call.group, call.d),
+          PackedB<bf16>::Bytes(call.d, 8 * call.page),
+          PackedA<bf16>::Bytes(32 * call.group, 8 * call.page),
+          PackedB<bf16>::Bytes(8 * call.page, call.d)};
+}
+}  // namespace kiln::ragged_paged_attention_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::ragged_paged_attention_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
+HWY_EXPORT(MakeTarget);
 
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
+  const Target target = KILN_DISPATCH(MakeTarget)(call, core);
   const std::array<int64_t, 3> steps{FloorDiv(call.hk, heads), int64_t{call.visits},
                                      CeilDiv(call.pages, run_0)};
   const Grid<3> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
@@ -435,20 +474,21 @@ void RunGrid(const Call& call, Core& core) {
   const size_t total_0_count = TileSize<float>(32 * call.group);
   float* const total_0_memory = Tiers::template Scratch<float>(core, {"total_0", 34}, total_0_count,
                                                                {32 * call.group});
-  void* const panels_0_memory = Tiers::template Scratch<char>(
-      core, {"panels_0", 35}, PackedA<bf16>::Bytes(32 * call.group, call.d));
-  void* const panels_1_memory = Tiers::template Scratch<char>(
-      core, {"panels_1", 36}, PackedB<bf16>::Bytes(call.d, 8 * call.page));
-  void* const panels_2_memory = Tiers::template Scratch<char>(
-      core, {"panels_2", 37}, PackedA<bf16>::Bytes(32 * call.group, 8 * call.page));
-  void* const panels_3_memory = Tiers::template Scratch<char>(
-      core, {"panels_3", 38}, PackedB<bf16>::Bytes(8 * call.page, call.d));
+  void* const panels_0_memory = Tiers::template Scratch<char>(core, {"panels_0", 35},
+                                                              target.panels_0_bytes);
+  void* const panels_1_memory = Tiers::template Scratch<char>(core, {"panels_1", 36},
+                                                              target.panels_1_bytes);
+  void* const panels_2_memory = Tiers::template Scratch<char>(core, {"panels_2", 37},
+                                                              target.panels_2_bytes);
+  void* const panels_3_memory = Tiers::template Scratch<char>(core, {"panels_3", 38},
+                                                              target.panels_3_bytes);
   Copies copies(core);
   copies.Reads({"queries", 0, 13});
   copies.Reads({"k_pages", 9, 49});
   copies.Reads({"v_pages", 10, 50});
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto block_index = [&](auto& from, const Point<3>& at) {
     return Index<4>{IndexAt(from, call.tiles, "tiles", at[1]), at[0], 0, 0};
   };
@@ -470,41 +510,33 @@ void RunGrid(const Call& call, Core& core) {
       Tiers::Forget(core, acc_memory, acc_count);
       run = at.run;
     }
-    RunStep(Step{core, call, at, steps, copies, q.WaitIn(block_index(core, at)),
-                 o.Open(block_index(core, at), at.run),
-                 MakeDenseTile(keys_memory, 2, heads, run_0, call.page, call.d),
-                 MakeDenseTile(values_memory, 2, heads, run_0, call.page, call.d),
-                 MakeTile(top_memory, heads, 32 * call.group),
-                 MakeTile(total_memory, heads, 32 * call.group),
-                 MakeTile(acc_memory, heads, 32 * call.group, call.d),
-                 MakeTile(seen_memory, 32 * call.group, 8 * call.page),
-                 MakeTile(s_memory, 32 * call.group, 8 * call.page),
-                 MakeDenseTile(value_1_memory, bq, call.group, call.d),
-                 MakeDenseTile(value_1_memory, 32 * call.group, call.d),
-                 MakeDenseTile(keys_memory, 2, heads, 8 * call.page, call.d),
-                 MakeTile(new_top_memory, 32 * call.group),
-                 MakeTile(weight_memory, 32 * call.group, 8 * call.page),
-                 MakeTile(fade_memory, 32 * call.group),
-                 MakeDenseTile(values_memory, 2, heads, 8 * call.page, call.d),
-                 MakeTile(total_0_memory, 32 * call.group), panels_0_memory, panels_1_memory,
-                 panels_2_memory, panels_3_memory});
-    if (!core.ok()) return;
+    const Step step{core, call, at, steps, copies, q.WaitIn(block_index(core, at)),
+                    o.Open(block_index(core, at), at.run),
+                    MakeDenseTile(keys_memory, 2, heads, run_0, call.page, call.d),
+                    MakeDenseTile(values_memory, 2, heads, run_0, call.page, call.d),
+                    MakeTile(top_memory, heads, 32 * call.group),
+                    MakeTile(total_memory, heads, 32 * call.group),
+                    MakeTile(acc_memory, heads, 32 * call.group, call.d),
+                    MakeTile(seen_memory, 32 * call.group, 8 * call.page),
+                    MakeTile(s_memory, 32 * call.group, 8 * call.page),
+                    MakeDenseTile(value_1_memory, bq, call.group, call.d),
+                    MakeDenseTile(value_1_memory, 32 * call.group, call.d),
+                    MakeDenseTile(keys_memory, 2, heads, 8 * call.page, call.d),
+                    MakeTile(new_top_memory, 32 * call.group),
+                    MakeTile(weight_memory, 32 * call.group, 8 * call.page),
+                    MakeTile(fade_memory, 32 * call.group),
+                    MakeDenseTile(values_memory, 2, heads, 8 * call.page, call.d),
+                    MakeTile(total_0_memory, 32 * call.group), panels_0_memory, panels_1_memory,
+                    panels_2_memory, panels_3_memory};
+    if (!RunBody(body, step)) return;
     if (!next.more || next.run != at.run) copies.End();
     if (!next.more || o.Leaves(block_index(next_step, next), next.run)) o.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step, locate);
   o.WaitOut();
 }
+}  // namespace kiln::ragged_paged_attention_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::ragged_paged_attention_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::ragged_paged_attention_text { HWY_EXPORT(Run); }
 namespace kiln::inline ragged_paged_attention_82067aa9 {
 
 Status ragged_paged_attention(
@@ -550,7 +582,7 @@ Status ragged_paged_attention(
                 {{"hk", call.hk}});
   if (!check.ok()) return check.status();
   Fill(o, FromBits<bf16>(0x0000));
-  return check.Run(context, KILN_DISPATCH(ragged_paged_attention_text::Run), call);
+  return check.Run(context, KILN_GRIDS(ragged_paged_attention_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_ragged_paged_attention(

@@ -12,14 +12,26 @@
 #include "hwy/foreach_target.h"  // first: compiles the rest once per target
 #include "kiln/kiln-inl.h"
 
-#ifndef KILN_CALL_OF_rmsnorm
-#define KILN_CALL_OF_rmsnorm
+#ifndef KILN_TEXT_OF_rmsnorm
+#define KILN_TEXT_OF_rmsnorm
 namespace kiln::rmsnorm_text {
 /// A checked call.
 struct Call {
   Tensor<const bf16> x, weight;
   Tensor<bf16> y;
   int64_t m, n;
+};
+
+constexpr int64_t bm = 8;
+
+/// What one step sees.
+struct Step {
+  Core& core;
+  const Call& call;
+  Tile<const bf16, 2> x;
+  Tile<const bf16, 1> weight;
+  Tile<bf16, 2> y;
+  Tile<float, 1> wide;
 };
 }  // namespace kiln::rmsnorm_text
 #endif
@@ -28,38 +40,40 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::rmsnorm_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-constexpr int64_t bm = 8;
-
-/// What one step sees, and what it does.
-struct Step {
-  Core& core;
-  const Call& call;
-  Tile<const bf16, 2> x;
-  Tile<const bf16, 1> weight;
-  Tile<bf16, 2> y;
-  Tile<float, 1> wide;
-
-  HWY_INLINE void Body() const {
-    const size_t m_size = x.high[0], n_size = Unsigned(call.n);
-    // rmsnorm.yaml:21  y = T(wide * rsqrt(mean(wide * wide, axis=1, keep=true) + eps) * weight)
-    for (size_t m_i = 0; m_i < m_size; ++m_i) {
-      const float total = SumLanes<float>(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
-        // rmsnorm.yaml:20  let wide = f32(x)
-        const auto x_0 = at.Load(x.At(m_i, n_i));
-        const auto wide_0 = x_0;
-        at.Store(wide_0, wide.At(n_i));
-        return hn::Mul(wide_0, wide_0);
-      });
-      const float fixed = Rsqrt(total / static_cast<float>(call.n) + 1e-06f);
-      StreamLanes(kFloats, n_size, y.stream, y.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
-        PrefetchNextRow<0, 1, 1>(x.At(m_i, 0), x.At(m_i + 1, 0), n_i, n_size);
-        const auto wide_1 = at.Load(wide.At(n_i));
-        const auto weight_0 = at.Load(weight.At(n_i));
-        at.Store(hn::Mul(hn::Mul(wide_1, at.Splat(fixed)), weight_0), y.At(m_i, n_i));
-      });
-    }
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  const Call& call = step.call;
+  const Tile<const bf16, 2> x = step.x;
+  const Tile<const bf16, 1> weight = step.weight;
+  const Tile<bf16, 2> y = step.y;
+  const Tile<float, 1> wide = step.wide;
+  const size_t m_size = x.high[0], n_size = Unsigned(call.n);
+  // rmsnorm.yaml:21  y = T(wide * rsqrt(mean(wide * wide, axis=1, keep=true) + eps) * weight)
+  for (size_t m_i = 0; m_i < m_size; ++m_i) {
+    const float total = SumLanes<float>(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
+      // rmsnorm.yaml:20  let wide = f32(x)
+      const auto x_0 = at.Load(x.At(m_i, n_i));
+      const auto wide_0 = x_0;
+      at.Store(wide_0, wide.At(n_i));
+      return hn::Mul(wide_0, wide_0);
+    });
+    const float fixed = Rsqrt(total / static_cast<float>(call.n) + 1e-06f);
+    StreamLanes(kFloats, n_size, y.stream, y.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
+      PrefetchNextRow<0, 1, 1>(x.At(m_i, 0), x.At(m_i + 1, 0), n_i, n_size);
+      const auto wide_1 = at.Load(wide.At(n_i));
+      const auto weight_0 = at.Load(weight.At(n_i));
+      at.Store(hn::Mul(hn::Mul(wide_1, at.Splat(fixed)), weight_0), y.At(m_i, n_i));
+    });
   }
-};
+}
+}  // namespace kiln::rmsnorm_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::rmsnorm_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
 
 /// The grid of one core.
 template <class Tiers>
@@ -76,30 +90,23 @@ void RunGrid(const Call& call, Core& core) {
                                                             {call.n});
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto block_index = [&](const Point<1>& at) { return Index<2>{at[0], 0}; };
   const auto copy_in = [&](const Point<1>& at) {
     x.CopyIn(block_index(at));
     weight.CopyIn({0});
   };
   const auto run_step = [&](const Point<1>& at, const Point<1>& next) {
-    RunStep(Step{core, call, x.WaitIn(block_index(at)), weight.WaitIn({0}),
-                 y.Open(block_index(at), at.run), MakeTile(wide_memory, call.n)});
-    if (!core.ok()) return;
+    const Step step{core, call, x.WaitIn(block_index(at)), weight.WaitIn({0}),
+                    y.Open(block_index(at), at.run), MakeTile(wide_memory, call.n)};
+    if (!RunBody(body, step)) return;
     if (!next.more || y.Leaves(block_index(next), next.run)) y.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step);
   y.WaitOut();
 }
+}  // namespace kiln::rmsnorm_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::rmsnorm_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::rmsnorm_text { HWY_EXPORT(Run); }
 namespace kiln::inline rmsnorm_f4cf4fc6 {
 
 Status rmsnorm(const Tensor<const bf16>& x, const Tensor<const bf16>& weight, const Tensor<bf16>& y,
@@ -110,7 +117,7 @@ Status rmsnorm(const Tensor<const bf16>& x, const Tensor<const bf16>& weight, co
   check.Input(x, "x", {call.m, call.n});
   check.Input(weight, "weight", {call.n});
   check.Output(y, "y", {call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(rmsnorm_text::Run), call);
+  return check.Run(context, KILN_GRIDS(rmsnorm_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_rmsnorm(const DLTensor* x, const DLTensor* weight,

@@ -14,8 +14,8 @@
 #include "hwy/foreach_target.h"  // first: compiles the rest once per target
 #include "kiln/kiln-inl.h"
 
-#ifndef KILN_CALL_OF_rmsnorm_grad
-#define KILN_CALL_OF_rmsnorm_grad
+#ifndef KILN_TEXT_OF_rmsnorm_grad
+#define KILN_TEXT_OF_rmsnorm_grad
 namespace kiln::rmsnorm_grad_text {
 /// A checked call.
 struct Call {
@@ -24,16 +24,10 @@ struct Call {
   Tensor<float> dweight;
   int64_t m, n;
 };
-}  // namespace kiln::rmsnorm_grad_text
-#endif
-
-KILN_BEFORE_NAMESPACE();
-namespace kiln::rmsnorm_grad_text::HWY_NAMESPACE {
-using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 constexpr int64_t bm = 64;
 
-/// What one step sees, and what it does.
+/// What one step sees.
 struct Step {
   Core& core;
   const Call& call;
@@ -42,77 +36,95 @@ struct Step {
   Tile<const bf16, 1> weight;
   Tile<const bf16, 2> dy;
   Tile<bf16, 2> dx;
-  Tile<float, 1> dweight;
-  Tile<float, 1> wide;
-  Tile<float, 1> unit;
-  Tile<float, 1> dunit;
-  Tile<float, 1> value_2;
+  Tile<float, 1> dweight, wide, unit, dunit, value_2;
+};
+}  // namespace kiln::rmsnorm_grad_text
+#endif
 
-  HWY_INLINE void Body() const {
-    const size_t n_size = Unsigned(call.n);
-    // rmsnorm_grad.yaml:22  when first(i):
-    if (point[0] == 0) {
-      // rmsnorm_grad.yaml:23  dweight = 0
-      ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
-        at.Store(at.Splat(0.0f), dweight.At(n_i));
-      });
-    }
+KILN_BEFORE_NAMESPACE();
+namespace kiln::rmsnorm_grad_text::HWY_NAMESPACE {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-    // rmsnorm_grad.yaml:30  dweight += sum(f32(dy) * unit, axis=0)
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  const Call& call = step.call;
+  const Point<1> point = step.point;
+  const Tile<const bf16, 2> x = step.x;
+  const Tile<const bf16, 1> weight = step.weight;
+  const Tile<const bf16, 2> dy = step.dy;
+  const Tile<bf16, 2> dx = step.dx;
+  const Tile<float, 1> dweight = step.dweight, wide = step.wide, unit = step.unit,
+      dunit = step.dunit, value_2 = step.value_2;
+  const size_t n_size = Unsigned(call.n);
+  // rmsnorm_grad.yaml:22  when first(i):
+  if (point[0] == 0) {
+    // rmsnorm_grad.yaml:23  dweight = 0
     ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
-      at.Store(at.Splat(0.0f), value_2.At(n_i));
-    });
-    for (size_t m_i = 0; m_i < bm; ++m_i) {
-      // rmsnorm_grad.yaml:25  let shrink = rsqrt(mean(wide * wide, axis=1, keep=true) + eps)
-      const float total = SumLanes<float>(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
-        // rmsnorm_grad.yaml:24  let wide = f32(x)
-        const auto x_0 = at.Load(x.At(m_i, n_i));
-        const auto wide_0 = x_0;
-        at.Store(wide_0, wide.At(n_i));
-        return hn::Mul(wide_0, wide_0);
-      });
-      const float shrink_0 = Rsqrt(total / static_cast<float>(call.n) + 1e-06f);
-
-      // rmsnorm_grad.yaml:29  dx = T(shrink * (dunit - unit * mean(dunit * unit, axis=1,
-      //     keep=true)))
-      const float total_0 = SumLanes<float>(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
-        PrefetchNextRow<0, 1, 2>(x.At(m_i, 0), x.At(m_i + 1, 0), n_i, n_size);
-        PrefetchNextRow<0, 1, 2>(dy.At(m_i, 0), dy.At(m_i + 1, 0), n_i, n_size);
-        // rmsnorm_grad.yaml:26  let unit = wide * shrink                     # what the forward
-        //     pass scales by the weight
-        const auto wide_1 = at.Load(wide.At(n_i));
-        const auto unit_0 = hn::Mul(wide_1, at.Splat(shrink_0));
-        at.Store(unit_0, unit.At(n_i));
-
-        // rmsnorm_grad.yaml:27  let dunit = f32(dy) * weight
-        const auto dy_0 = at.Load(dy.At(m_i, n_i));
-        const auto weight_0 = at.Load(weight.At(n_i));
-        const auto dunit_0 = hn::Mul(dy_0, weight_0);
-        at.Store(dunit_0, dunit.At(n_i));
-        return hn::Mul(dunit_0, unit_0);
-      });
-      const float quotient = total_0 / static_cast<float>(call.n);
-      StreamLanes(kFloats, n_size, dx.stream, dx.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
-        PrefetchNextRow<1, 2, 2>(x.At(m_i, 0), x.At(m_i + 1, 0), n_i, n_size);
-        PrefetchNextRow<1, 2, 2>(dy.At(m_i, 0), dy.At(m_i + 1, 0), n_i, n_size);
-        const auto dunit_1 = at.Load(dunit.At(n_i));
-        const auto unit_1 = at.Load(unit.At(n_i));
-        at.Store(hn::Mul(at.Splat(shrink_0), hn::Sub(dunit_1, hn::Mul(unit_1, at.Splat(quotient)))),
-                 dx.At(m_i, n_i));
-
-        // rmsnorm_grad.yaml:30  dweight += sum(f32(dy) * unit, axis=0)
-        const auto value_2_0 = at.Load(value_2.At(n_i));
-        const auto dy_1 = at.Load(dy.At(m_i, n_i));
-        at.Cached().Store(hn::Add(value_2_0, hn::Mul(dy_1, unit_1)), value_2.At(n_i));
-      });
-    }
-    ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
-      const auto dweight_0 = at.Load(dweight.At(n_i));
-      const auto value_2_1 = at.Load(value_2.At(n_i));
-      at.Store(hn::Add(dweight_0, value_2_1), dweight.At(n_i));
+      at.Store(at.Splat(0.0f), dweight.At(n_i));
     });
   }
-};
+
+  // rmsnorm_grad.yaml:30  dweight += sum(f32(dy) * unit, axis=0)
+  ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
+    at.Store(at.Splat(0.0f), value_2.At(n_i));
+  });
+  for (size_t m_i = 0; m_i < bm; ++m_i) {
+    // rmsnorm_grad.yaml:25  let shrink = rsqrt(mean(wide * wide, axis=1, keep=true) + eps)
+    const float total = SumLanes<float>(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
+      // rmsnorm_grad.yaml:24  let wide = f32(x)
+      const auto x_0 = at.Load(x.At(m_i, n_i));
+      const auto wide_0 = x_0;
+      at.Store(wide_0, wide.At(n_i));
+      return hn::Mul(wide_0, wide_0);
+    });
+    const float shrink_0 = Rsqrt(total / static_cast<float>(call.n) + 1e-06f);
+
+    // rmsnorm_grad.yaml:29  dx = T(shrink * (dunit - unit * mean(dunit * unit, axis=1, keep=true)))
+    const float total_0 = SumLanes<float>(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
+      PrefetchNextRow<0, 1, 2>(x.At(m_i, 0), x.At(m_i + 1, 0), n_i, n_size);
+      PrefetchNextRow<0, 1, 2>(dy.At(m_i, 0), dy.At(m_i + 1, 0), n_i, n_size);
+      // rmsnorm_grad.yaml:26  let unit = wide * shrink                     # what the forward pass
+      //     scales by the weight
+      const auto wide_1 = at.Load(wide.At(n_i));
+      const auto unit_0 = hn::Mul(wide_1, at.Splat(shrink_0));
+      at.Store(unit_0, unit.At(n_i));
+
+      // rmsnorm_grad.yaml:27  let dunit = f32(dy) * weight
+      const auto dy_0 = at.Load(dy.At(m_i, n_i));
+      const auto weight_0 = at.Load(weight.At(n_i));
+      const auto dunit_0 = hn::Mul(dy_0, weight_0);
+      at.Store(dunit_0, dunit.At(n_i));
+      return hn::Mul(dunit_0, unit_0);
+    });
+    const float quotient = total_0 / static_cast<float>(call.n);
+    StreamLanes(kFloats, n_size, dx.stream, dx.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
+      PrefetchNextRow<1, 2, 2>(x.At(m_i, 0), x.At(m_i + 1, 0), n_i, n_size);
+      PrefetchNextRow<1, 2, 2>(dy.At(m_i, 0), dy.At(m_i + 1, 0), n_i, n_size);
+      const auto dunit_1 = at.Load(dunit.At(n_i));
+      const auto unit_1 = at.Load(unit.At(n_i));
+      at.Store(hn::Mul(at.Splat(shrink_0), hn::Sub(dunit_1, hn::Mul(unit_1, at.Splat(quotient)))),
+               dx.At(m_i, n_i));
+
+      // rmsnorm_grad.yaml:30  dweight += sum(f32(dy) * unit, axis=0)
+      const auto value_2_0 = at.Load(value_2.At(n_i));
+      const auto dy_1 = at.Load(dy.At(m_i, n_i));
+      at.Cached().Store(hn::Add(value_2_0, hn::Mul(dy_1, unit_1)), value_2.At(n_i));
+    });
+  }
+  ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
+    const auto dweight_0 = at.Load(dweight.At(n_i));
+    const auto value_2_1 = at.Load(value_2.At(n_i));
+    at.Store(hn::Add(dweight_0, value_2_1), dweight.At(n_i));
+  });
+}
+}  // namespace kiln::rmsnorm_grad_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::rmsnorm_grad_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
 
 /// The grid of one core.
 template <class Tiers>
@@ -143,6 +155,7 @@ void RunGrid(const Call& call, Core& core) {
                                                                {call.n});
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto block_index = [&](const Point<1>& at) { return Index<2>{at[0], 0}; };
   const auto copy_in = [&](const Point<1>& at) {
     x.CopyIn(block_index(at));
@@ -150,12 +163,12 @@ void RunGrid(const Call& call, Core& core) {
     dy.CopyIn(block_index(at));
   };
   const auto run_step = [&](const Point<1>& at, const Point<1>& next) {
-    RunStep(Step{core, call, at, x.WaitIn(block_index(at)), weight.WaitIn({0}),
-                 dy.WaitIn(block_index(at)), dx.Open(block_index(at), at.run),
-                 dweight.Open({0}, at.run), MakeTile(wide_memory, call.n),
-                 MakeTile(unit_memory, call.n), MakeTile(dunit_memory, call.n),
-                 MakeTile(value_2_memory, call.n)});
-    if (!core.ok()) return;
+    const Step step{core, call, at, x.WaitIn(block_index(at)), weight.WaitIn({0}),
+                    dy.WaitIn(block_index(at)), dx.Open(block_index(at), at.run),
+                    dweight.Open({0}, at.run), MakeTile(wide_memory, call.n),
+                    MakeTile(unit_memory, call.n), MakeTile(dunit_memory, call.n),
+                    MakeTile(value_2_memory, call.n)};
+    if (!RunBody(body, step)) return;
     if (!next.more || dx.Leaves(block_index(next), next.run)) dx.CopyOut();
     if (!next.more || dweight.Leaves({0}, next.run)) dweight.CopyOut();
   };
@@ -163,16 +176,8 @@ void RunGrid(const Call& call, Core& core) {
   dx.WaitOut();
   dweight.WaitOut();
 }
+}  // namespace kiln::rmsnorm_grad_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::rmsnorm_grad_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::rmsnorm_grad_text { HWY_EXPORT(Run); }
 namespace kiln::inline rmsnorm_grad_cad276f0 {
 
 Status rmsnorm_grad(const Tensor<const bf16>& x, const Tensor<const bf16>& weight,
@@ -187,7 +192,7 @@ Status rmsnorm_grad(const Tensor<const bf16>& x, const Tensor<const bf16>& weigh
   check.Input(dy, "dy", {call.m, call.n});
   check.Output(dx, "dx", {call.m, call.n});
   check.Output(dweight, "dweight", {call.n});
-  return check.Run(context, KILN_DISPATCH(rmsnorm_grad_text::Run), call);
+  return check.Run(context, KILN_GRIDS(rmsnorm_grad_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_rmsnorm_grad(

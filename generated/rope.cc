@@ -13,8 +13,8 @@
 #include "hwy/foreach_target.h"  // first: compiles the rest once per target
 #include "kiln/kiln-inl.h"
 
-#ifndef KILN_CALL_OF_rope
-#define KILN_CALL_OF_rope
+#ifndef KILN_TEXT_OF_rope
+#define KILN_TEXT_OF_rope
 namespace kiln::rope_text {
 /// A checked call.
 struct Call {
@@ -23,6 +23,17 @@ struct Call {
   Tensor<bf16> y;
   int64_t heads, m, half;
 };
+
+constexpr int64_t bm = 256;
+
+/// What one step sees.
+struct Step {
+  Core& core;
+  const Call& call;
+  Tile<const bf16, 2> x;
+  Tile<const float, 2> cosine, sine;
+  Tile<bf16, 2> y;
+};
 }  // namespace kiln::rope_text
 #endif
 
@@ -30,47 +41,49 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::rope_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-constexpr int64_t bm = 256;
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  Core& core = step.core;
+  const Call& call = step.call;
+  const Tile<const bf16, 2> x = step.x;
+  const Tile<const float, 2> cosine = step.cosine, sine = step.sine;
+  const Tile<bf16, 2> y = step.y;
+  const size_t m_size = x.high[0], half_size = Unsigned(call.half);
+  // rope.yaml:28  y[:, :half] = T(x[:, :half] * cosine - turn * x[:, half:] * sine)
+  if (!InRange(core, 28, "y", 0, call.half, 2 * call.half)) return;
+  if (!InRange(core, 28, "x", 0, call.half, 2 * call.half)) return;
 
-/// What one step sees, and what it does.
-struct Step {
-  Core& core;
-  const Call& call;
-  Tile<const bf16, 2> x;
-  Tile<const float, 2> cosine, sine;
-  Tile<bf16, 2> y;
+  // rope.yaml:29  y[:, half:] = T(x[:, half:] * cosine + turn * x[:, :half] * sine)
+  if (!InRange(core, 29, "x", 0, call.half, 2 * call.half)) return;
+  for (size_t m_i = 0; m_i < m_size; ++m_i) {
+    StreamLanes(kFloats, half_size, y.stream && AreAlignedAlike(y.At(m_i, 0), y.At(m_i, call.half)),
+                y.At(m_i, 0), [&](auto at, size_t half_i) HWY_ATTR {
+      at.PrefetchStream(x.At(m_i, 0), x.At(m_i + 1, 0), half_i, half_size);
+      at.PrefetchStream(cosine.At(m_i, 0), cosine.At(m_i + 1, 0), half_i, half_size);
+      at.PrefetchStream(x.At(m_i, call.half), x.At(m_i + 1, call.half), half_i, half_size);
+      at.PrefetchStream(sine.At(m_i, 0), sine.At(m_i + 1, 0), half_i, half_size);
+      // rope.yaml:28  y[:, :half] = T(x[:, :half] * cosine - turn * x[:, half:] * sine)
+      const auto x_0 = at.Load(x.At(m_i, half_i));
+      const auto cosine_0 = at.Load(cosine.At(m_i, half_i));
+      const auto x_1 = at.Load(x.At(m_i, half_i + call.half));
+      const auto sine_0 = at.Load(sine.At(m_i, half_i));
+      at.Store(hn::Sub(hn::Mul(x_0, cosine_0), hn::Mul(hn::Mul(at.Splat(1.0f), x_1), sine_0)),
+               y.At(m_i, half_i + 0));
 
-  HWY_INLINE void Body() const {
-    const size_t m_size = x.high[0], half_size = Unsigned(call.half);
-    // rope.yaml:28  y[:, :half] = T(x[:, :half] * cosine - turn * x[:, half:] * sine)
-    if (!InRange(core, 28, "y", 0, call.half, 2 * call.half)) return;
-    if (!InRange(core, 28, "x", 0, call.half, 2 * call.half)) return;
-
-    // rope.yaml:29  y[:, half:] = T(x[:, half:] * cosine + turn * x[:, :half] * sine)
-    if (!InRange(core, 29, "x", 0, call.half, 2 * call.half)) return;
-    for (size_t m_i = 0; m_i < m_size; ++m_i) {
-      StreamLanes(kFloats, half_size,
-                  y.stream && AreAlignedAlike(y.At(m_i, 0), y.At(m_i, call.half)), y.At(m_i, 0),
-          [&](auto at, size_t half_i) HWY_ATTR {
-        at.PrefetchStream(x.At(m_i, 0), x.At(m_i + 1, 0), half_i, half_size);
-        at.PrefetchStream(cosine.At(m_i, 0), cosine.At(m_i + 1, 0), half_i, half_size);
-        at.PrefetchStream(x.At(m_i, call.half), x.At(m_i + 1, call.half), half_i, half_size);
-        at.PrefetchStream(sine.At(m_i, 0), sine.At(m_i + 1, 0), half_i, half_size);
-        // rope.yaml:28  y[:, :half] = T(x[:, :half] * cosine - turn * x[:, half:] * sine)
-        const auto x_0 = at.Load(x.At(m_i, half_i));
-        const auto cosine_0 = at.Load(cosine.At(m_i, half_i));
-        const auto x_1 = at.Load(x.At(m_i, half_i + call.half));
-        const auto sine_0 = at.Load(sine.At(m_i, half_i));
-        at.Store(hn::Sub(hn::Mul(x_0, cosine_0), hn::Mul(hn::Mul(at.Splat(1.0f), x_1), sine_0)),
-                 y.At(m_i, half_i + 0));
-
-        // rope.yaml:29  y[:, half:] = T(x[:, half:] * cosine + turn * x[:, :half] * sine)
-        at.Store(hn::Add(hn::Mul(x_1, cosine_0), hn::Mul(hn::Mul(at.Splat(1.0f), x_0), sine_0)),
-                 y.At(m_i, half_i + call.half));
-      });
-    }
+      // rope.yaml:29  y[:, half:] = T(x[:, half:] * cosine + turn * x[:, :half] * sine)
+      at.Store(hn::Add(hn::Mul(x_1, cosine_0), hn::Mul(hn::Mul(at.Splat(1.0f), x_0), sine_0)),
+               y.At(m_i, half_i + call.half));
+    });
   }
-};
+}
+}  // namespace kiln::rope_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::rope_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
 
 /// The grid of one core.
 template <class Tiers>
@@ -86,6 +99,7 @@ void RunGrid(const Call& call, Core& core) {
   Out<Tiers, Rows<bf16, 2>, 3> y(core, {"y", 3, 25}, call.y, x_y_block);
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto x_y_index = [&](const Point<2>& at) { return Index<3>{at[1], at[0], 0}; };
   const auto cosine_sine_index = [&](const Point<2>& at) { return Index<2>{at[0], 0}; };
   const auto copy_in = [&](const Point<2>& at) {
@@ -94,24 +108,16 @@ void RunGrid(const Call& call, Core& core) {
     sine.CopyIn(cosine_sine_index(at));
   };
   const auto run_step = [&](const Point<2>& at, const Point<2>& next) {
-    RunStep(Step{core, call, x.WaitIn(x_y_index(at)), cosine.WaitIn(cosine_sine_index(at)),
-                 sine.WaitIn(cosine_sine_index(at)), y.Open(x_y_index(at), at.run)});
-    if (!core.ok()) return;
+    const Step step{core, call, x.WaitIn(x_y_index(at)), cosine.WaitIn(cosine_sine_index(at)),
+                    sine.WaitIn(cosine_sine_index(at)), y.Open(x_y_index(at), at.run)};
+    if (!RunBody(body, step)) return;
     if (!next.more || y.Leaves(x_y_index(next), next.run)) y.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step);
   y.WaitOut();
 }
+}  // namespace kiln::rope_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::rope_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::rope_text { HWY_EXPORT(Run); }
 namespace kiln::inline rope_4c00d956 {
 
 Status rope(const Tensor<const bf16>& x, const Tensor<const float>& cosine,
@@ -124,7 +130,7 @@ Status rope(const Tensor<const bf16>& x, const Tensor<const float>& cosine,
   check.Input(cosine, "cosine", {call.m, call.half});
   check.Input(sine, "sine", {call.m, call.half});
   check.Output(y, "y", {call.heads, call.m, 2 * call.half});
-  return check.Run(context, KILN_DISPATCH(rope_text::Run), call);
+  return check.Run(context, KILN_GRIDS(rope_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_rope(const DLTensor* x, const DLTensor* cosine,

@@ -12,8 +12,8 @@
 #include "hwy/foreach_target.h"  // first: compiles the rest once per target
 #include "kiln/kiln-inl.h"
 
-#ifndef KILN_CALL_OF_segment_sum_bf16
-#define KILN_CALL_OF_segment_sum_bf16
+#ifndef KILN_TEXT_OF_segment_sum_bf16
+#define KILN_TEXT_OF_segment_sum_bf16
 namespace kiln::segment_sum_bf16_text {
 /// A checked call.
 struct Call {
@@ -22,6 +22,17 @@ struct Call {
   Tensor<float> sums;
   int64_t n, d, segments;
 };
+
+constexpr int64_t bd = 1024;
+
+/// What one step sees.
+struct Step {
+  Core& core;
+  const Call& call;
+  const Point<2> point;  // of axes 0: j, 1: t
+  Tile<const bf16, 1> x;
+  Tile<float, 1> sums;
+};
 }  // namespace kiln::segment_sum_bf16_text
 #endif
 
@@ -29,34 +40,37 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::segment_sum_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-constexpr int64_t bd = 1024;
-
-/// What one step sees, and what it does.
-struct Step {
-  Core& core;
-  const Call& call;
-  const Point<2> point;  // of axes 0: j, 1: t
-  Tile<const bf16, 1> x;
-  Tile<float, 1> sums;
-
-  HWY_INLINE void Body() const {
-    const size_t d_size = x.high[0];
-    // segment_sum.yaml:27  assert ids[max(t - 1, 0)] <= ids[t], "ids must not decrease"
-    const int32_t id = HostAt(core, call.ids, "ids", Maximum(point[1] - 1, int64_t{0}));
-    const int32_t id_0 = HostAt(core, call.ids, "ids", point[1]);
-    if (!(id <= id_0)) {
-      return core.Fail(kAssert, "%s (line 27) on core %d", "ids must not decrease", core.index());
-    }
-
-    // segment_sum.yaml:28  sums += x
-    ForLanes(kFloats, d_size, [&](auto at, size_t d_i) HWY_ATTR {
-      at.PrefetchStream(x.At(d_i));
-      const auto sums_0 = at.Load(sums.At(d_i));
-      const auto x_0 = at.Load(x.At(d_i));
-      at.Store(hn::Add(sums_0, x_0), sums.At(d_i));
-    });
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  Core& core = step.core;
+  const Call& call = step.call;
+  const Point<2> point = step.point;
+  const Tile<const bf16, 1> x = step.x;
+  const Tile<float, 1> sums = step.sums;
+  const size_t d_size = x.high[0];
+  // segment_sum.yaml:27  assert ids[max(t - 1, 0)] <= ids[t], "ids must not decrease"
+  const int32_t id = HostAt(core, call.ids, "ids", Maximum(point[1] - 1, int64_t{0}));
+  const int32_t id_0 = HostAt(core, call.ids, "ids", point[1]);
+  if (!(id <= id_0)) {
+    return core.Fail(kAssert, "%s (line 27) on core %d", "ids must not decrease", core.index());
   }
-};
+
+  // segment_sum.yaml:28  sums += x
+  ForLanes(kFloats, d_size, [&](auto at, size_t d_i) HWY_ATTR {
+    at.PrefetchStream(x.At(d_i));
+    const auto sums_0 = at.Load(sums.At(d_i));
+    const auto x_0 = at.Load(x.At(d_i));
+    at.Store(hn::Add(sums_0, x_0), sums.At(d_i));
+  });
+}
+}  // namespace kiln::segment_sum_bf16_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::segment_sum_bf16_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
 
 /// The grid of one core.
 template <class Tiers>
@@ -70,6 +84,7 @@ void RunGrid(const Call& call, Core& core) {
   Out<Tiers, Rows<float, 1>, 2> sums(core, {"sums", 2, 20}, call.sums, block, Init<float>(0.0f));
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto x_index = [&](const Point<2>& at) { return Index<2>{at[1], at[0]}; };
   const auto sums_index = [&](auto& from, const Point<2>& at) {
     return Index<2>{IndexAt(from, call.ids, "ids", at[1]), at[0]};
@@ -82,23 +97,15 @@ void RunGrid(const Call& call, Core& core) {
     if (core.is_about(2)) AddElement(core, call.ids, "ids", at[1]);  // sums
   };
   const auto run_step = [&](const Point<2>& at, const Point<2>& next) {
-    RunStep(Step{core, call, at, x.WaitIn(x_index(at)), sums.Open(sums_index(core, at), at.run)});
-    if (!core.ok()) return;
+    const Step step{core, call, at, x.WaitIn(x_index(at)), sums.Open(sums_index(core, at), at.run)};
+    if (!RunBody(body, step)) return;
     if (!next.more || sums.Leaves(sums_index(next_step, next), next.run)) sums.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step, locate);
   sums.WaitOut();
 }
+}  // namespace kiln::segment_sum_bf16_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::segment_sum_bf16_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::segment_sum_bf16_text { HWY_EXPORT(Run); }
 namespace kiln::inline segment_sum_bf16_a403dfa0 {
 
 Status segment_sum_bf16(const Tensor<const int32_t>& ids, const Tensor<const bf16>& x,
@@ -114,7 +121,7 @@ Status segment_sum_bf16(const Tensor<const int32_t>& ids, const Tensor<const bf1
   check.Output(sums, "sums", {call.segments, call.d});
   if (!check.ok()) return check.status();
   Fill(sums, 0.0f);
-  return check.Run(context, KILN_DISPATCH(segment_sum_bf16_text::Run), call);
+  return check.Run(context, KILN_GRIDS(segment_sum_bf16_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_segment_sum_bf16(const DLTensor* ids, const DLTensor* x,

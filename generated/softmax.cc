@@ -11,14 +11,25 @@
 #include "hwy/foreach_target.h"  // first: compiles the rest once per target
 #include "kiln/kiln-inl.h"
 
-#ifndef KILN_CALL_OF_softmax
-#define KILN_CALL_OF_softmax
+#ifndef KILN_TEXT_OF_softmax
+#define KILN_TEXT_OF_softmax
 namespace kiln::softmax_text {
 /// A checked call.
 struct Call {
   Tensor<const float> x;
   Tensor<float> y;
   int64_t m, n;
+};
+
+constexpr int64_t bm = 8;
+
+/// What one step sees.
+struct Step {
+  Core& core;
+  const Call& call;
+  Tile<const float, 2> x;
+  Tile<float, 2> y;
+  Tile<float, 1> e;
 };
 }  // namespace kiln::softmax_text
 #endif
@@ -27,44 +38,46 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::softmax_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-constexpr int64_t bm = 8;
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  const Call& call = step.call;
+  const Tile<const float, 2> x = step.x;
+  const Tile<float, 2> y = step.y;
+  const Tile<float, 1> e = step.e;
+  const size_t m_size = x.high[0], n_size = Unsigned(call.n);
+  for (size_t m_i = 0; m_i < m_size; ++m_i) {
+    // softmax.yaml:19  let e = exp(x - max(x, axis=1, keep=true))       # the largest becomes 1: no
+    //     overflow
+    const float largest = MaxLanes<float>(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
+      const auto x_0 = at.Load(x.At(m_i, n_i));
+      return x_0;
+    });
 
-/// What one step sees, and what it does.
-struct Step {
-  Core& core;
-  const Call& call;
-  Tile<const float, 2> x;
-  Tile<float, 2> y;
-  Tile<float, 1> e;
-
-  HWY_INLINE void Body() const {
-    const size_t m_size = x.high[0], n_size = Unsigned(call.n);
-    for (size_t m_i = 0; m_i < m_size; ++m_i) {
+    // softmax.yaml:20  y = T(e / sum(e, axis=1, keep=true))
+    const float total = SumLanes<float>(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
+      PrefetchNextRow<0, 2, 3>(x.At(m_i, 0), x.At(m_i + 1, 0), n_i, n_size);
       // softmax.yaml:19  let e = exp(x - max(x, axis=1, keep=true))       # the largest becomes 1:
       //     no overflow
-      const float largest = MaxLanes<float>(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
-        const auto x_0 = at.Load(x.At(m_i, n_i));
-        return x_0;
-      });
-
-      // softmax.yaml:20  y = T(e / sum(e, axis=1, keep=true))
-      const float total = SumLanes<float>(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
-        PrefetchNextRow<0, 2, 3>(x.At(m_i, 0), x.At(m_i + 1, 0), n_i, n_size);
-        // softmax.yaml:19  let e = exp(x - max(x, axis=1, keep=true))       # the largest becomes
-        //     1: no overflow
-        const auto x_1 = at.Load(x.At(m_i, n_i));
-        const auto e_0 = Exp(hn::Sub(x_1, at.Splat(largest)));
-        at.Store(e_0, e.At(n_i));
-        return e_0;
-      });
-      StreamLanes(kFloats, n_size, y.stream, y.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
-        PrefetchNextRow<2, 3, 3>(x.At(m_i, 0), x.At(m_i + 1, 0), n_i, n_size);
-        const auto e_1 = at.Load(e.At(n_i));
-        at.Store(DivideBy(e_1, total), y.At(m_i, n_i));
-      });
-    }
+      const auto x_1 = at.Load(x.At(m_i, n_i));
+      const auto e_0 = Exp(hn::Sub(x_1, at.Splat(largest)));
+      at.Store(e_0, e.At(n_i));
+      return e_0;
+    });
+    StreamLanes(kFloats, n_size, y.stream, y.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
+      PrefetchNextRow<2, 3, 3>(x.At(m_i, 0), x.At(m_i + 1, 0), n_i, n_size);
+      const auto e_1 = at.Load(e.At(n_i));
+      at.Store(DivideBy(e_1, total), y.At(m_i, n_i));
+    });
   }
-};
+}
+}  // namespace kiln::softmax_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::softmax_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
 
 /// The grid of one core.
 template <class Tiers>
@@ -79,29 +92,22 @@ void RunGrid(const Call& call, Core& core) {
   float* const e_memory = Tiers::template Scratch<float>(core, {"e", 2}, e_count, {call.n});
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto block_index = [&](const Point<1>& at) { return Index<2>{at[0], 0}; };
   const auto copy_in = [&](const Point<1>& at) {
     x.CopyIn(block_index(at));
   };
   const auto run_step = [&](const Point<1>& at, const Point<1>& next) {
-    RunStep(Step{core, call, x.WaitIn(block_index(at)), y.Open(block_index(at), at.run),
-                 MakeTile(e_memory, call.n)});
-    if (!core.ok()) return;
+    const Step step{core, call, x.WaitIn(block_index(at)), y.Open(block_index(at), at.run),
+                    MakeTile(e_memory, call.n)};
+    if (!RunBody(body, step)) return;
     if (!next.more || y.Leaves(block_index(next), next.run)) y.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step);
   y.WaitOut();
 }
+}  // namespace kiln::softmax_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::softmax_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::softmax_text { HWY_EXPORT(Run); }
 namespace kiln::inline softmax_de4b7c56 {
 
 Status softmax(const Tensor<const float>& x, const Tensor<float>& y, Context& context) {
@@ -110,7 +116,7 @@ Status softmax(const Tensor<const float>& x, const Tensor<float>& y, Context& co
   softmax_text::Call call{x, y, check.Dim("m", x, "x", 0), check.Dim("n", x, "x", 1)};
   check.Input(x, "x", {call.m, call.n});
   check.Output(y, "y", {call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(softmax_text::Run), call);
+  return check.Run(context, KILN_GRIDS(softmax_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_softmax(const DLTensor* x, const DLTensor* y,

@@ -26,8 +26,8 @@
 #include "kiln/kiln-inl.h"
 #include "kiln/dot/panels-inl.h"
 
-#ifndef KILN_CALL_OF_sparse_dense_bf16
-#define KILN_CALL_OF_sparse_dense_bf16
+#ifndef KILN_TEXT_OF_sparse_dense_bf16
+#define KILN_TEXT_OF_sparse_dense_bf16
 namespace kiln::sparse_dense_bf16_text {
 /// A checked call.
 struct Call {
@@ -37,6 +37,26 @@ struct Call {
   Tensor<bf16> o;
   int64_t capacity, k, n, m;
 };
+
+constexpr int64_t bm = 128, bn = 128, bk = 128;
+
+/// What one step sees.
+struct Step {
+  Core& core;
+  const Call& call;
+  const Point<2> point;  // of axes 0: j, 1: t
+  DotView x, y;
+  Tile<bf16, 2> o;
+  float* acc;
+  bool first_o, last_o;
+};
+
+/// What the instruction set decides.
+struct Target {
+  DotFormat<3> x_format;
+  DotFormat<2> y_format;
+  size_t acc_count;
+};
 }  // namespace kiln::sparse_dense_bf16_text
 #endif
 
@@ -44,65 +64,73 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::sparse_dense_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-constexpr int64_t bm = 128, bn = 128, bk = 128;
-
-/// What one step sees, and what it does.
-struct Step {
-  Core& core;
-  const Call& call;
-  const Point<2> point;  // of axes 0: j, 1: t
-  UnpackedA<bf16>::View x;
-  PackedB<bf16>::View y;
-  Tile<bf16, 2> o;
-  float* acc;
-  bool first_o;
-  bool last_o;
-
-  HWY_INLINE void Body() const {
-    const ReductionStep when{.first = first_o, .last = last_o};
-    // sparse_dense.yaml:46  assert idxs_i[max(t - 1, 0)] <= idxs_i[t], "the rows of blocks must not
-    //     decrease"
-    const int32_t idxs_i_0 = HostAt(core, call.idxs_i, "idxs_i", Maximum(point[1] - 1, int64_t{0}));
-    const int32_t idxs_i_1 = HostAt(core, call.idxs_i, "idxs_i", point[1]);
-    if (!(idxs_i_0 <= idxs_i_1)) {
-      return core.Fail(kAssert, "%s (line 46) on core %d", "the rows of blocks must not decrease",
-                       core.index());
-    }
-
-    // sparse_dense.yaml:49  acc += dot(x, y)
-    const auto start = [=, *this](auto at, size_t k_i, size_t n_i) HWY_ATTR {
-      at.Prefetch(o.At(k_i, n_i));
-    };
-    const auto finish = [=, *this](auto at, auto sum, size_t k_i, size_t n_i) HWY_ATTR {
-      // sparse_dense.yaml:52  o = T(acc)
-      at.Store(sum, o.At(k_i, n_i));
-    };
-    MultiplyTiles<Dot<bf16>>(x.rows, x, y, SumsOf(when, acc, bm), start, finish, o);
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  Core& core = step.core;
+  const Call& call = step.call;
+  const Point<2> point = step.point;
+  const auto x = ViewOf<UnpackedA<bf16>>(step.x);
+  const auto y = ViewOf<PackedB<bf16>>(step.y);
+  const Tile<bf16, 2> o = step.o;
+  const auto acc = step.acc;
+  const bool first_o = step.first_o, last_o = step.last_o;
+  const ReductionStep when{.first = first_o, .last = last_o};
+  // sparse_dense.yaml:46  assert idxs_i[max(t - 1, 0)] <= idxs_i[t], "the rows of blocks must not
+  //     decrease"
+  const int32_t idxs_i_0 = HostAt(core, call.idxs_i, "idxs_i", Maximum(point[1] - 1, int64_t{0}));
+  const int32_t idxs_i_1 = HostAt(core, call.idxs_i, "idxs_i", point[1]);
+  if (!(idxs_i_0 <= idxs_i_1)) {
+    return core.Fail(kAssert, "%s (line 46) on core %d", "the rows of blocks must not decrease",
+                     core.index());
   }
-};
+
+  // sparse_dense.yaml:49  acc += dot(x, y)
+  const auto start = [=](auto at, size_t k_i, size_t n_i) HWY_ATTR {
+    at.Prefetch(o.At(k_i, n_i));
+  };
+  const auto finish = [=](auto at, auto sum, size_t k_i, size_t n_i) HWY_ATTR {
+    // sparse_dense.yaml:52  o = T(acc)
+    at.Store(sum, o.At(k_i, n_i));
+  };
+  MultiplyTiles<Dot<bf16>>(x.rows, x, y, SumsOf(when, acc, bm), start, finish, o);
+}
+
+Target MakeTarget(const Call&, const Core&) {
+  return {kDotFormat<UnpackedA<bf16>, 3>, kDotFormat<PackedB<bf16>, 2>, AccumulatorSize(bm, bn)};
+}
+}  // namespace kiln::sparse_dense_bf16_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::sparse_dense_bf16_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
+HWY_EXPORT(MakeTarget);
 
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
+  const Target target = KILN_DISPATCH(MakeTarget)(call, core);
   const std::array<int64_t, 2> steps{CeilDiv(call.n, bn), int64_t{call.blocks_0}};
   const Grid<2> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 
   Tiers::template Hold<int32_t>(core, {"idxs_i", 0, 9, Memory::kSmem}, {call.capacity});
   Tiers::template Hold<int32_t>(core, {"idxs_k", 1, 10, Memory::kSmem}, {call.capacity});
   Tiers::template Hold<int32_t>(core, {"blocks", 2, 12, Memory::kSmem}, {});
-  In<Tiers, UnpackedA<bf16>, 3> x(core, {"x", 3, 25}, call.x, {Squeezed(), All(bm), All(bk)},
-                                  NoPad{.reduced = true}, /*buffers=*/2,
-                                  /*window=*/steps[0] > 1 ? steps[1] : 0);
-  In<Tiers, PackedB<bf16>, 2> y(core, {"y", 4, 29}, call.y, {Blocked(bk), Clipped(bn)},
-                                Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/0,
-                                /*rows=*/bm);
+  DotIn<Tiers, bf16, 3> x(core, {"x", 3, 25}, target.x_format, call.x,
+                          {Squeezed(), All(bm), All(bk)}, NoPad{.reduced = true}, /*buffers=*/2,
+                          /*window=*/steps[0] > 1 ? steps[1] : 0);
+  DotIn<Tiers, bf16, 2> y(core, {"y", 4, 29}, target.y_format, call.y, {Blocked(bk), Clipped(bn)},
+                          Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/0,
+                          /*rows=*/bm);
   Out<Tiers, Rows<bf16, 2>, 2> o(core, {"o", 6, 36}, call.o, {Blocked(bm), Clipped(bn)},
                                  NoInit{.is_alias = true});
-  const size_t acc_count = AccumulatorSize(bm, bn);
-  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 7, 42}, acc_count,
+  float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 7, 42}, target.acc_count,
                                                            {bm, bn});
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto x_index = [&](const Point<2>& at) { return Index<3>{at[1], 0, 0}; };
   const auto y_index = [&](auto& from, const Point<2>& at) {
     return Index<2>{IndexAt(from, call.idxs_k, "idxs_k", at[1]), at[0]};
@@ -128,24 +156,16 @@ void RunGrid(const Call& call, Core& core) {
     first_o_block = first_o_at;
     const Index<2> last_o_at = o_index(core, at);
     const bool last_o = !next.more || next.run != at.run || last_o_at != o_index(next_step, next);
-    RunStep(Step{core, call, at, x.WaitIn(x_index(at)), y.WaitIn(y_index(core, at)),
-                 o.Open(o_index(core, at), at.run), acc_memory, first_o, last_o});
-    if (!core.ok()) return;
+    const Step step{core, call, at, x.WaitIn(x_index(at)), y.WaitIn(y_index(core, at)),
+                    o.Open(o_index(core, at), at.run), acc_memory, first_o, last_o};
+    if (!RunBody(body, step)) return;
     if (!next.more || o.Leaves(o_index(next_step, next), next.run)) o.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step, locate);
   o.WaitOut();
 }
+}  // namespace kiln::sparse_dense_bf16_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::sparse_dense_bf16_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::sparse_dense_bf16_text { HWY_EXPORT(Run); }
 namespace kiln::inline sparse_dense_bf16_9c3023ea {
 
 Status sparse_dense_bf16(const Tensor<const int32_t>& idxs_i, const Tensor<const int32_t>& idxs_k,
@@ -171,7 +191,7 @@ Status sparse_dense_bf16(const Tensor<const int32_t>& idxs_i, const Tensor<const
                 {{"blocks", int64_t{call.blocks_0}}, {"capacity", call.capacity}});
   if (!check.ok()) return check.status();
   if (o.data != zeros.data) CopyTensor(zeros, o);
-  return check.Run(context, KILN_DISPATCH(sparse_dense_bf16_text::Run), call);
+  return check.Run(context, KILN_GRIDS(sparse_dense_bf16_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_sparse_dense_bf16(

@@ -34,8 +34,8 @@
 #include "kiln/kiln-inl.h"
 #include "kiln/dot/panels-inl.h"
 
-#ifndef KILN_CALL_OF_splash_attention
-#define KILN_CALL_OF_splash_attention
+#ifndef KILN_TEXT_OF_splash_attention
+#define KILN_TEXT_OF_splash_attention
 namespace kiln::splash_attention_text {
 /// A checked call.
 struct Call {
@@ -46,6 +46,31 @@ struct Call {
   Tensor<bf16> o;
   int64_t lists, tiles, width, hq, m, d, hk, n, kinds;
 };
+
+constexpr int64_t bq = 128, bk = 128, group = 4;
+
+/// What one step sees.
+struct Step {
+  Core& core;
+  const Call& call;
+  const Point<3> point;  // of axes 0: h, 1: i, 2: w
+  const std::array<int64_t, 3>& steps;
+  DotView q, k, v;
+  Tile<const bool, 2> masks;
+  Tile<bf16, 2> o;
+  Tile<float, 1> top, total;
+  Tile<float, 2> acc, s;
+  Tile<float, 1> new_top;
+  Tile<bf16, 2> p;
+  Tile<float, 1> fade, base_0, total_0;
+  void* panels_0_memory;
+};
+
+/// What the instruction set decides.
+struct Target {
+  DotFormat<3> q_format, k_format, v_format;
+  size_t panels_0_bytes;
+};
 }  // namespace kiln::splash_attention_text
 #endif
 
@@ -53,163 +78,167 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::splash_attention_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-constexpr int64_t bq = 128, bk = 128, group = 4;
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  Core& core = step.core;
+  const Call& call = step.call;
+  const Point<3> point = step.point;
+  const std::array<int64_t, 3>& steps = step.steps;
+  const auto q = ViewOf<UnpackedA<bf16>>(step.q);
+  const auto k = ViewOf<PackedBT<bf16>>(step.k);
+  const auto v = ViewOf<PackedB<bf16>>(step.v);
+  const Tile<const bool, 2> masks = step.masks;
+  const Tile<bf16, 2> o = step.o;
+  const Tile<float, 1> top = step.top, total = step.total;
+  const Tile<float, 2> acc = step.acc, s = step.s;
+  const Tile<float, 1> new_top = step.new_top;
+  const Tile<bf16, 2> p = step.p;
+  const Tile<float, 1> fade = step.fade, base_0 = step.base_0, total_0 = step.total_0;
+  const size_t d_size = Unsigned(call.d);
+  // splash_attention.yaml:73  when first(w):
+  if (point[2] == 0) {
+    ForLanes(kFloats, bq, [&](auto at, size_t m_i) HWY_ATTR {
+      // splash_attention.yaml:74  top = -inf
+      at.Store(at.Splat(-INFINITY), top.At(m_i));
 
-/// What one step sees, and what it does.
-struct Step {
-  Core& core;
-  const Call& call;
-  const Point<3> point;  // of axes 0: h, 1: i, 2: w
-  const std::array<int64_t, 3>& steps;
-  UnpackedA<bf16>::View q;
-  PackedBT<bf16>::View k;
-  PackedB<bf16>::View v;
-  Tile<const bool, 2> masks;
-  Tile<bf16, 2> o;
-  Tile<float, 1> top;
-  Tile<float, 1> total;
-  Tile<float, 2> acc;
-  Tile<float, 2> s;
-  Tile<float, 1> new_top;
-  Tile<bf16, 2> p;
-  Tile<float, 1> fade;
-  Tile<float, 1> base_0;
-  Tile<float, 1> total_0;
-  void* panels_0_memory;
+      // splash_attention.yaml:75  total = 0
+      at.Store(at.Splat(0.0f), total.At(m_i));
+    });
 
-  HWY_INLINE void Body() const {
-    const size_t d_size = Unsigned(call.d);
-    // splash_attention.yaml:73  when first(w):
-    if (point[2] == 0) {
-      ForLanes(kFloats, bq, [&](auto at, size_t m_i) HWY_ATTR {
-        // splash_attention.yaml:74  top = -inf
-        at.Store(at.Splat(-INFINITY), top.At(m_i));
-
-        // splash_attention.yaml:75  total = 0
-        at.Store(at.Splat(0.0f), total.At(m_i));
+    // splash_attention.yaml:76  acc = 0
+    for (size_t m_i = 0; m_i < bq; ++m_i) {
+      ForLanes(kFloats, d_size, [&](auto at, size_t d_i) HWY_ATTR {
+        at.Store(at.Splat(0.0f), acc.At(m_i, d_i));
       });
-
-      // splash_attention.yaml:76  acc = 0
-      for (size_t m_i = 0; m_i < bq; ++m_i) {
-        ForLanes(kFloats, d_size, [&](auto at, size_t d_i) HWY_ATTR {
-          at.Store(at.Splat(0.0f), acc.At(m_i, d_i));
-        });
-      }
-    }
-
-    // splash_attention.yaml:78  when block_mask[own, i, w] != 0:
-    const int32_t block_mask_0 =
-        HostAt(core, call.block_mask, "block_mask", Minimum(point[0], call.lists - 1), point[1],
-               point[2]);
-    if (block_mask_0 != 0) {
-      // splash_attention.yaml:81  let column = data_next[own, i, w] * bk + iota([bq, bk], 1)
-      const int32_t data_next_0 =
-          HostAt(core, call.data_next, "data_next", Minimum(point[0], call.lists - 1), point[1],
-                 point[2]);
-
-      // splash_attention.yaml:79  let scores = dot(q, k.T) * scale
-      {
-        const auto start = [=, *this](auto, size_t m_i, size_t m_j) HWY_ATTR {
-          hwy::Prefetch(masks.At(m_i, m_j));
-        };
-        const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t m_j) HWY_ATTR {
-          const auto scores_0 = hn::Mul(sum, at.Splat(call.scale));
-
-          // splash_attention.yaml:81  let column = data_next[own, i, w] * bk + iota([bq, bk], 1)
-          const auto column_0 =
-              hn::Add(at.Splat(MulInt(data_next_0, 128)), at.Iota(static_cast<int32_t>(m_j)));
-
-          // splash_attention.yaml:82  let seen = (column < n) & ((block_mask[own, i, w] == 2) |
-          //     masks)
-          const auto masks_0 = at.Load(masks.At(m_i, m_j));
-          const auto seen_0 =
-              BothOf(Lt(column_0, at.Splat(static_cast<int32_t>(call.n))),
-                     EitherOf(at.Splat(block_mask_0 == 2), masks_0));
-
-          // splash_attention.yaml:83  let s = where(seen, bent, -inf)
-          at.Store(Select(seen_0, scores_0, at.Splat(-INFINITY)), s.At(m_i, m_j));
-        };
-        MultiplyTiles<Dot<bf16>>(q.rows, q, k, TileSums(), start, finish);
-      }
-      for (size_t m_i = 0; m_i < bq; ++m_i) {
-        // splash_attention.yaml:84  let new_top = max(top, max(s, axis=1, keep=true))
-        const float largest = MaxLanes<float>(kFloats, bq, [&](auto at, size_t m_j) HWY_ATTR {
-          const auto s_0 = at.Load(s.At(m_i, m_j));
-          return s_0;
-        });
-        const float new_top_0 = Maximum(LoadOne(top.At(m_i)), largest);
-        StoreOne(new_top_0, new_top.At(m_i));
-
-        // splash_attention.yaml:85  let base = where(new_top == -inf, 0, new_top)     # a row that
-        //     has seen no key yet: exp(-inf - 0) is 0
-        const float base_1 = Select(new_top_0 == -INFINITY, 0.0f, new_top_0);
-        StoreOne(base_1, base_0.At(m_i));
-      }
-      for (size_t m_i = 0; m_i < bq; ++m_i) {
-        // splash_attention.yaml:84  let new_top = max(top, max(s, axis=1, keep=true))
-        const float base_2 = LoadOne(base_0.At(m_i));
-
-        // splash_attention.yaml:88  total = total * fade + sum(p, axis=1, keep=true)
-        const float total_1 = SumLanes<float>(kFloats, bq, [&](auto at, size_t m_j) HWY_ATTR {
-          // splash_attention.yaml:86  let p = exp(s - base)
-          const auto s_1 = at.Load(s.At(m_i, m_j));
-          const auto p_0 = Exp(hn::Sub(s_1, at.Splat(base_2)));
-          at.Store(p_0, p.At(m_i, m_j));
-          return p_0;
-        });
-        StoreOne(total_1, total_0.At(m_i));
-      }
-      ForLanes(kFloats, bq, [&](auto at, size_t m_i) HWY_ATTR {
-        // splash_attention.yaml:87  let fade = exp(top - base)
-        const auto top_0 = at.Load(top.At(m_i));
-        const auto base_0_0 = at.Load(base_0.At(m_i));
-        const auto fade_0 = Exp(hn::Sub(top_0, base_0_0));
-        at.Store(fade_0, fade.At(m_i));
-
-        // splash_attention.yaml:88  total = total * fade + sum(p, axis=1, keep=true)
-        const auto total_2 = at.Load(total.At(m_i));
-        const auto total_0_0 = at.Load(total_0.At(m_i));
-        at.Store(hn::Add(hn::Mul(total_2, fade_0), total_0_0), total.At(m_i));
-      });
-
-      // splash_attention.yaml:89  acc = acc * fade + dot(T(p), v)
-      const auto panels_0 = MatrixA<bf16>(
-          Tile<const bf16, 2>{p.At(0, 0), {p.stride[0], p.stride[1]}},
-          bq, bq, panels_0_memory);
-      {
-        const auto finish = [=, *this](auto at, auto sum_0, size_t m_i, size_t d_i) HWY_ATTR {
-          const auto acc_0 = at.Load(acc.At(m_i, d_i));
-          at.Store(hn::Add(hn::Mul(acc_0, at.Splat(LoadOne(fade.At(m_i)))), sum_0),
-                   acc.At(m_i, d_i));
-        };
-        MultiplyTiles<Dot<bf16>>(panels_0.rows, panels_0, v, TileSums(), Nothing(), finish);
-      }
-
-      // splash_attention.yaml:90  top = new_top
-      ForLanes(kFloats, bq, [&](auto at, size_t m_i) HWY_ATTR {
-        const auto new_top_1 = at.Load(new_top.At(m_i));
-        at.Store(new_top_1, top.At(m_i));
-      });
-    }
-
-    // splash_attention.yaml:93  o = T(acc / where(total == 0, 1, total))     # a row that sees no
-    //     key gives zeros
-    if (point[2] + 1 == steps[2]) {
-      for (size_t m_i = 0; m_i < bq; ++m_i) {
-        StreamLanes(kFloats, d_size, o.stream, o.At(m_i, 0), [&](auto at, size_t d_i) HWY_ATTR {
-          const auto acc_1 = at.Load(acc.At(m_i, d_i));
-          at.Store(
-              DivideBy(acc_1, Select(LoadOne(total.At(m_i)) == 0.0f, 1.0f, LoadOne(total.At(m_i)))),
-              o.At(m_i, d_i));
-        });
-      }
     }
   }
-};
+
+  // splash_attention.yaml:78  when block_mask[own, i, w] != 0:
+  const int32_t block_mask_0 =
+      HostAt(core, call.block_mask, "block_mask", Minimum(point[0], call.lists - 1), point[1],
+             point[2]);
+  if (block_mask_0 != 0) {
+    // splash_attention.yaml:81  let column = data_next[own, i, w] * bk + iota([bq, bk], 1)
+    const int32_t data_next_0 =
+        HostAt(core, call.data_next, "data_next", Minimum(point[0], call.lists - 1), point[1],
+               point[2]);
+
+    // splash_attention.yaml:79  let scores = dot(q, k.T) * scale
+    {
+      const auto start = [=](auto, size_t m_i, size_t m_j) HWY_ATTR {
+        hwy::Prefetch(masks.At(m_i, m_j));
+      };
+      const auto finish = [=, &call](auto at, auto sum, size_t m_i, size_t m_j) HWY_ATTR {
+        const auto scores_0 = hn::Mul(sum, at.Splat(call.scale));
+
+        // splash_attention.yaml:81  let column = data_next[own, i, w] * bk + iota([bq, bk], 1)
+        const auto column_0 =
+            hn::Add(at.Splat(MulInt(data_next_0, 128)), at.Iota(static_cast<int32_t>(m_j)));
+
+        // splash_attention.yaml:82  let seen = (column < n) & ((block_mask[own, i, w] == 2) |
+        //     masks)
+        const auto masks_0 = at.Load(masks.At(m_i, m_j));
+        const auto seen_0 =
+            BothOf(Lt(column_0, at.Splat(static_cast<int32_t>(call.n))),
+                   EitherOf(at.Splat(block_mask_0 == 2), masks_0));
+
+        // splash_attention.yaml:83  let s = where(seen, bent, -inf)
+        at.Store(Select(seen_0, scores_0, at.Splat(-INFINITY)), s.At(m_i, m_j));
+      };
+      MultiplyTiles<Dot<bf16>>(q.rows, q, k, TileSums(), start, finish);
+    }
+    for (size_t m_i = 0; m_i < bq; ++m_i) {
+      // splash_attention.yaml:84  let new_top = max(top, max(s, axis=1, keep=true))
+      const float largest = MaxLanes<float>(kFloats, bq, [&](auto at, size_t m_j) HWY_ATTR {
+        const auto s_0 = at.Load(s.At(m_i, m_j));
+        return s_0;
+      });
+      const float new_top_0 = Maximum(LoadOne(top.At(m_i)), largest);
+      StoreOne(new_top_0, new_top.At(m_i));
+
+      // splash_attention.yaml:85  let base = where(new_top == -inf, 0, new_top)     # a row that
+      //     has seen no key yet: exp(-inf - 0) is 0
+      const float base_1 = Select(new_top_0 == -INFINITY, 0.0f, new_top_0);
+      StoreOne(base_1, base_0.At(m_i));
+    }
+    for (size_t m_i = 0; m_i < bq; ++m_i) {
+      // splash_attention.yaml:84  let new_top = max(top, max(s, axis=1, keep=true))
+      const float base_2 = LoadOne(base_0.At(m_i));
+
+      // splash_attention.yaml:88  total = total * fade + sum(p, axis=1, keep=true)
+      const float total_1 = SumLanes<float>(kFloats, bq, [&](auto at, size_t m_j) HWY_ATTR {
+        // splash_attention.yaml:86  let p = exp(s - base)
+        const auto s_1 = at.Load(s.At(m_i, m_j));
+        const auto p_0 = Exp(hn::Sub(s_1, at.Splat(base_2)));
+        at.Store(p_0, p.At(m_i, m_j));
+        return p_0;
+      });
+      StoreOne(total_1, total_0.At(m_i));
+    }
+    ForLanes(kFloats, bq, [&](auto at, size_t m_i) HWY_ATTR {
+      // splash_attention.yaml:87  let fade = exp(top - base)
+      const auto top_0 = at.Load(top.At(m_i));
+      const auto base_0_0 = at.Load(base_0.At(m_i));
+      const auto fade_0 = Exp(hn::Sub(top_0, base_0_0));
+      at.Store(fade_0, fade.At(m_i));
+
+      // splash_attention.yaml:88  total = total * fade + sum(p, axis=1, keep=true)
+      const auto total_2 = at.Load(total.At(m_i));
+      const auto total_0_0 = at.Load(total_0.At(m_i));
+      at.Store(hn::Add(hn::Mul(total_2, fade_0), total_0_0), total.At(m_i));
+    });
+
+    // splash_attention.yaml:89  acc = acc * fade + dot(T(p), v)
+    const auto panels_0 = MatrixA<bf16>(
+        Tile<const bf16, 2>{p.At(0, 0), {p.stride[0], p.stride[1]}},
+        bq, bq, step.panels_0_memory);
+    {
+      const auto finish = [=](auto at, auto sum_0, size_t m_i, size_t d_i) HWY_ATTR {
+        const auto acc_0 = at.Load(acc.At(m_i, d_i));
+        at.Store(hn::Add(hn::Mul(acc_0, at.Splat(LoadOne(fade.At(m_i)))), sum_0), acc.At(m_i, d_i));
+      };
+      MultiplyTiles<Dot<bf16>>(panels_0.rows, panels_0, v, TileSums(), Nothing(), finish);
+    }
+
+    // splash_attention.yaml:90  top = new_top
+    ForLanes(kFloats, bq, [&](auto at, size_t m_i) HWY_ATTR {
+      const auto new_top_1 = at.Load(new_top.At(m_i));
+      at.Store(new_top_1, top.At(m_i));
+    });
+  }
+
+  // splash_attention.yaml:93  o = T(acc / where(total == 0, 1, total))     # a row that sees no key
+  //     gives zeros
+  if (point[2] + 1 == steps[2]) {
+    for (size_t m_i = 0; m_i < bq; ++m_i) {
+      StreamLanes(kFloats, d_size, o.stream, o.At(m_i, 0), [&](auto at, size_t d_i) HWY_ATTR {
+        const auto acc_1 = at.Load(acc.At(m_i, d_i));
+        at.Store(
+            DivideBy(acc_1, Select(LoadOne(total.At(m_i)) == 0.0f, 1.0f, LoadOne(total.At(m_i)))),
+            o.At(m_i, d_i));
+      });
+    }
+  }
+}
+
+Target MakeTarget(const Call&, const Core&) {
+  return {kDotFormat<UnpackedA<bf16>, 3>, kDotFormat<PackedBT<bf16>, 3>,
+          kDotFormat<PackedB<bf16>, 3>, PackedA<bf16>::Bytes(bq, bk)};
+}
+}  // namespace kiln::splash_attention_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::splash_attention_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
+HWY_EXPORT(MakeTarget);
 
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
+  const Target target = KILN_DISPATCH(MakeTarget)(call, core);
   const std::array<int64_t, 3> steps{call.hq, call.tiles, call.width};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{0, 1}, core);
 
@@ -222,12 +251,14 @@ void RunGrid(const Call& call, Core& core) {
   Tiers::template Hold<float>(core, {"scale", 3, 30, Memory::kSmem}, {});
   const std::array k_v_block = {Squeezed(), Blocked(bk), All(call.d)};
   const std::array q_o_block = {Squeezed(), Blocked(bq), All(call.d)};
-  In<Tiers, UnpackedA<bf16>, 3> q(core, {"q", 4, 47}, call.q, q_o_block, NoPad{.reduced = true});
-  In<Tiers, PackedBT<bf16>, 3> k(core, {"k", 5, 51}, call.k, k_v_block, NoPad{.reduced = true},
-                                 /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
-  In<Tiers, PackedB<bf16>, 3> v(core, {"v", 6, 55}, call.v, k_v_block,
-                                Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
-                                /*window=*/steps[1] > 1 ? steps[2] : 0, /*rows=*/bq * steps[1]);
+  DotIn<Tiers, bf16, 3> q(core, {"q", 4, 47}, target.q_format, call.q, q_o_block,
+                          NoPad{.reduced = true});
+  DotIn<Tiers, bf16, 3> k(core, {"k", 5, 51}, target.k_format, call.k, k_v_block,
+                          NoPad{.reduced = true}, /*buffers=*/2,
+                          /*window=*/steps[1] > 1 ? steps[2] : 0);
+  DotIn<Tiers, bf16, 3> v(core, {"v", 6, 55}, target.v_format, call.v, k_v_block,
+                          Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
+                          /*window=*/steps[1] > 1 ? steps[2] : 0, /*rows=*/bq * steps[1]);
   In<Tiers, Rows<bool, 2>, 3> masks(
       core, {"masks", 7, 56}, call.masks, {Squeezed(), All(bq), All(bk)}, NoPad{.reduced = true},
       /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0);
@@ -257,9 +288,10 @@ void RunGrid(const Call& call, Core& core) {
   float* const total_0_memory = Tiers::template Scratch<float>(core, {"total_0", 26}, total_0_count,
                                                                {bq});
   void* const panels_0_memory = Tiers::template Scratch<char>(core, {"panels_0", 27},
-                                                              PackedA<bf16>::Bytes(bq, bk));
+                                                              target.panels_0_bytes);
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto q_o_index = [&](const Point<3>& at) { return Index<3>{at[0], at[1], 0}; };
   const auto k_v_index = [&](auto& from, const Point<3>& at) {
     return Index<3>{FloorDiv(at[0], group),
@@ -296,29 +328,21 @@ void RunGrid(const Call& call, Core& core) {
       Tiers::Forget(core, acc_memory, acc_count);
       run = at.run;
     }
-    RunStep(Step{core, call, at, steps, q.WaitIn(q_o_index(at)), k.WaitIn(k_v_index(core, at)),
-                 v.WaitIn(k_v_index(core, at)), masks.WaitIn(masks_index(core, at)),
-                 o.Open(q_o_index(at), at.run), MakeTile(top_memory, bq),
-                 MakeTile(total_memory, bq), MakeTile(acc_memory, bq, call.d),
-                 MakeTile(s_memory, bq, bk), MakeTile(new_top_memory, bq),
-                 MakeTile(p_memory, bq, bk), MakeTile(fade_memory, bq), MakeTile(base_0_memory, bq),
-                 MakeTile(total_0_memory, bq), panels_0_memory});
-    if (!core.ok()) return;
+    const Step step{core, call, at, steps, q.WaitIn(q_o_index(at)), k.WaitIn(k_v_index(core, at)),
+                    v.WaitIn(k_v_index(core, at)), masks.WaitIn(masks_index(core, at)),
+                    o.Open(q_o_index(at), at.run), MakeTile(top_memory, bq),
+                    MakeTile(total_memory, bq), MakeTile(acc_memory, bq, call.d),
+                    MakeTile(s_memory, bq, bk), MakeTile(new_top_memory, bq),
+                    MakeTile(p_memory, bq, bk), MakeTile(fade_memory, bq),
+                    MakeTile(base_0_memory, bq), MakeTile(total_0_memory, bq), panels_0_memory};
+    if (!RunBody(body, step)) return;
     if (!next.more || o.Leaves(q_o_index(next), next.run)) o.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step, locate);
   o.WaitOut();
 }
+}  // namespace kiln::splash_attention_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::splash_attention_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::splash_attention_text { HWY_EXPORT(Run); }
 namespace kiln::inline splash_attention_2a9f983f {
 
 Status splash_attention(
@@ -353,7 +377,7 @@ Status splash_attention(
                 {{"lists", call.lists}});
   check.Require(call.tiles == CeilDiv(call.m, bq), "tiles == cdiv(m, bq)",
                 {{"tiles", call.tiles}, {"m", call.m}});
-  return check.Run(context, KILN_DISPATCH(splash_attention_text::Run), call);
+  return check.Run(context, KILN_GRIDS(splash_attention_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_splash_attention(

@@ -13,8 +13,8 @@
 #include "hwy/foreach_target.h"  // first: compiles the rest once per target
 #include "kiln/kiln-inl.h"
 
-#ifndef KILN_CALL_OF_stencil2d
-#define KILN_CALL_OF_stencil2d
+#ifndef KILN_TEXT_OF_stencil2d
+#define KILN_TEXT_OF_stencil2d
 namespace kiln::stencil2d_text {
 /// A checked call.
 struct Call {
@@ -23,6 +23,16 @@ struct Call {
   Tensor<float> v;
   int64_t m, n;
 };
+
+constexpr int64_t bm = 64, bn = 512;
+
+/// What one step sees.
+struct Step {
+  Core& core;
+  const Call& call;
+  Tile<const float, 2> u;
+  Tile<float, 2> v;
+};
 }  // namespace kiln::stencil2d_text
 #endif
 
@@ -30,34 +40,36 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::stencil2d_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-constexpr int64_t bm = 64, bn = 512;
-
-/// What one step sees, and what it does.
-struct Step {
-  Core& core;
-  const Call& call;
-  Tile<const float, 2> u;
-  Tile<float, 2> v;
-
-  HWY_INLINE void Body() const {
-    const size_t m_size = v.high[0], n_size = v.high[1];
-    // stencil2d.yaml:29  v = centre * rows[:, 1:bn + 1] + side * (above + below + rows[:, 0:bn] +
-    //     rows[:, 2:])
-    for (size_t m_i = 0; m_i < m_size; ++m_i) {
-      StreamLanes(kFloats, n_size, v.stream, v.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
-        at.PrefetchStream(u.At(m_i, 1), u.At(m_i + 1, 1), n_i, n_size);
-        const auto u_0 = at.Load(u.At(m_i + 1, n_i + 1));
-        const auto u_1 = at.Load(u.At(m_i, n_i + 1));
-        const auto u_2 = at.Load(u.At(m_i + 2, n_i + 1));
-        const auto u_3 = at.Load(u.At(m_i + 1, n_i));
-        const auto u_4 = at.Load(u.At(m_i + 1, n_i + 2));
-        const auto value_0 =
-            hn::Mul(at.Splat(call.side), hn::Add(hn::Add(hn::Add(u_1, u_2), u_3), u_4));
-        at.Store(hn::Add(hn::Mul(at.Splat(call.centre), u_0), value_0), v.At(m_i, n_i));
-      });
-    }
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  const Call& call = step.call;
+  const Tile<const float, 2> u = step.u;
+  const Tile<float, 2> v = step.v;
+  const size_t m_size = v.high[0], n_size = v.high[1];
+  // stencil2d.yaml:29  v = centre * rows[:, 1:bn + 1] + side * (above + below + rows[:, 0:bn] +
+  //     rows[:, 2:])
+  for (size_t m_i = 0; m_i < m_size; ++m_i) {
+    StreamLanes(kFloats, n_size, v.stream, v.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
+      at.PrefetchStream(u.At(m_i, 1), u.At(m_i + 1, 1), n_i, n_size);
+      const auto u_0 = at.Load(u.At(m_i + 1, n_i + 1));
+      const auto u_1 = at.Load(u.At(m_i, n_i + 1));
+      const auto u_2 = at.Load(u.At(m_i + 2, n_i + 1));
+      const auto u_3 = at.Load(u.At(m_i + 1, n_i));
+      const auto u_4 = at.Load(u.At(m_i + 1, n_i + 2));
+      const auto value_0 =
+          hn::Mul(at.Splat(call.side), hn::Add(hn::Add(hn::Add(u_1, u_2), u_3), u_4));
+      at.Store(hn::Add(hn::Mul(at.Splat(call.centre), u_0), value_0), v.At(m_i, n_i));
+    });
   }
-};
+}
+}  // namespace kiln::stencil2d_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::stencil2d_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
 
 /// The grid of one core.
 template <class Tiers>
@@ -72,29 +84,22 @@ void RunGrid(const Call& call, Core& core) {
   Out<Tiers, Rows<float, 2>, 2> v(core, {"v", 3, 20}, call.v, {Clipped(bm), Clipped(bn)});
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto u_index = [&](const Point<2>& at) { return Index<2>{at[0] * bm, at[1] * bn}; };
   const auto v_index = [&](const Point<2>& at) { return Index<2>{at[0], at[1]}; };
   const auto copy_in = [&](const Point<2>& at) {
     u.CopyIn(u_index(at));
   };
   const auto run_step = [&](const Point<2>& at, const Point<2>& next) {
-    RunStep(Step{core, call, u.WaitIn(u_index(at)), v.Open(v_index(at), at.run)});
-    if (!core.ok()) return;
+    const Step step{core, call, u.WaitIn(u_index(at)), v.Open(v_index(at), at.run)};
+    if (!RunBody(body, step)) return;
     if (!next.more || v.Leaves(v_index(next), next.run)) v.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step);
   v.WaitOut();
 }
+}  // namespace kiln::stencil2d_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::stencil2d_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::stencil2d_text { HWY_EXPORT(Run); }
 namespace kiln::inline stencil2d_808bcb5d {
 
 Status stencil2d(float centre, float side, const Tensor<const float>& u, const Tensor<float>& v,
@@ -107,7 +112,7 @@ Status stencil2d(float centre, float side, const Tensor<const float>& u, const T
   check.Scalar(side, "side");
   check.Input(u, "u", {call.m, call.n});
   check.Output(v, "v", {call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(stencil2d_text::Run), call);
+  return check.Run(context, KILN_GRIDS(stencil2d_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_stencil2d(float centre, float side, const DLTensor* u,

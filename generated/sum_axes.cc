@@ -11,14 +11,24 @@
 #include "hwy/foreach_target.h"  // first: compiles the rest once per target
 #include "kiln/kiln-inl.h"
 
-#ifndef KILN_CALL_OF_sum_axes
-#define KILN_CALL_OF_sum_axes
+#ifndef KILN_TEXT_OF_sum_axes
+#define KILN_TEXT_OF_sum_axes
 namespace kiln::sum_axes_text {
 /// A checked call.
 struct Call {
   Tensor<const float> x;
   Tensor<float> o;
   int64_t batch, m, n;
+};
+
+constexpr int64_t bm = 256, bn = 512;
+
+/// What one step sees.
+struct Step {
+  Core& core;
+  const Point<3> point;  // of axes 0: i, 1: b, 2: j
+  Tile<const float, 2> x;
+  Tile<float, 1> o;
 };
 }  // namespace kiln::sum_axes_text
 #endif
@@ -27,36 +37,38 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::sum_axes_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-constexpr int64_t bm = 256, bn = 512;
-
-/// What one step sees, and what it does.
-struct Step {
-  Core& core;
-  const Point<3> point;  // of axes 0: i, 1: b, 2: j
-  Tile<const float, 2> x;
-  Tile<float, 1> o;
-
-  HWY_INLINE void Body() const {
-    const size_t m_size = x.high[0];
-    // sum_axes.yaml:25  when first(o):                     # the first step of this block's stay:
-    //     first(b) and first(j)
-    if (point[1] == 0 && point[2] == 0) {
-      // sum_axes.yaml:26  o = 0
-      ForLanes(kFloats, m_size, [&](auto at, size_t m_i) HWY_ATTR {
-        at.Store(at.Splat(0.0f), o.At(m_i));
-      });
-    }
-
-    // sum_axes.yaml:27  o += sum(x, axis=1)                # of the view [bm, bn]
-    for (size_t m_i = 0; m_i < m_size; ++m_i) {
-      const float total = SumLanes<float>(kFloats, bn, [&](auto at, size_t n_i) HWY_ATTR {
-        const auto x_0 = at.Load(x.At(m_i, n_i));
-        return x_0;
-      });
-      StoreOne(LoadOne(o.At(m_i)) + total, o.At(m_i));
-    }
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  const Point<3> point = step.point;
+  const Tile<const float, 2> x = step.x;
+  const Tile<float, 1> o = step.o;
+  const size_t m_size = x.high[0];
+  // sum_axes.yaml:25  when first(o):                     # the first step of this block's stay:
+  //     first(b) and first(j)
+  if (point[1] == 0 && point[2] == 0) {
+    // sum_axes.yaml:26  o = 0
+    ForLanes(kFloats, m_size, [&](auto at, size_t m_i) HWY_ATTR {
+      at.Store(at.Splat(0.0f), o.At(m_i));
+    });
   }
-};
+
+  // sum_axes.yaml:27  o += sum(x, axis=1)                # of the view [bm, bn]
+  for (size_t m_i = 0; m_i < m_size; ++m_i) {
+    const float total = SumLanes<float>(kFloats, bn, [&](auto at, size_t n_i) HWY_ATTR {
+      const auto x_0 = at.Load(x.At(m_i, n_i));
+      return x_0;
+    });
+    StoreOne(LoadOne(o.At(m_i)) + total, o.At(m_i));
+  }
+}
+}  // namespace kiln::sum_axes_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::sum_axes_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
 
 /// The grid of one core.
 template <class Tiers>
@@ -69,29 +81,22 @@ void RunGrid(const Call& call, Core& core) {
   Out<Tiers, Rows<float, 1>, 1> o(core, {"o", 1, 19}, call.o, {Clipped(bm)});
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto x_index = [&](const Point<3>& at) { return Index<3>{at[1], at[0], at[2]}; };
   const auto o_index = [&](const Point<3>& at) { return Index<1>{at[0]}; };
   const auto copy_in = [&](const Point<3>& at) {
     x.CopyIn(x_index(at));
   };
   const auto run_step = [&](const Point<3>& at, const Point<3>& next) {
-    RunStep(Step{core, at, x.WaitIn(x_index(at)), o.Open(o_index(at), at.run)});
-    if (!core.ok()) return;
+    const Step step{core, at, x.WaitIn(x_index(at)), o.Open(o_index(at), at.run)};
+    if (!RunBody(body, step)) return;
     if (!next.more || o.Leaves(o_index(next), next.run)) o.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step);
   o.WaitOut();
 }
+}  // namespace kiln::sum_axes_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::sum_axes_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::sum_axes_text { HWY_EXPORT(Run); }
 namespace kiln::inline sum_axes_33e75bbd {
 
 Status sum_axes(const Tensor<const float>& x, const Tensor<float>& o, Context& context) {
@@ -101,7 +106,7 @@ Status sum_axes(const Tensor<const float>& x, const Tensor<float>& o, Context& c
                            check.Dim("n", x, "x", 2)};
   check.Input(x, "x", {call.batch, call.m, call.n});
   check.Output(o, "o", {call.m});
-  return check.Run(context, KILN_DISPATCH(sum_axes_text::Run), call);
+  return check.Run(context, KILN_GRIDS(sum_axes_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_sum_axes(const DLTensor* x, const DLTensor* o,

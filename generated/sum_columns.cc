@@ -11,8 +11,8 @@
 #include "hwy/foreach_target.h"  // first: compiles the rest once per target
 #include "kiln/kiln-inl.h"
 
-#ifndef KILN_CALL_OF_sum_columns
-#define KILN_CALL_OF_sum_columns
+#ifndef KILN_TEXT_OF_sum_columns
+#define KILN_TEXT_OF_sum_columns
 namespace kiln::sum_columns_text {
 /// A checked call.
 struct Call {
@@ -20,54 +20,15 @@ struct Call {
   Tensor<float> o;
   int64_t m, n;
 };
-}  // namespace kiln::sum_columns_text
-#endif
-
-KILN_BEFORE_NAMESPACE();
-namespace kiln::sum_columns_text::HWY_NAMESPACE {
-using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 constexpr int64_t bm = 512, bn = 256;
 
-/// What one step sees, and what it does.
+/// What one step sees.
 struct Step {
   Core& core;
   const Point<2> point;  // of axes 0: j, 1: i
   Tile<const float, 2> x;
-  Tile<float, 1> o;
-  Tile<float, 1> value_0;
-
-  HWY_INLINE void Body() const {
-    const size_t n_size = x.high[1];
-    // sum_columns.yaml:24  when first(i):
-    if (point[1] == 0) {
-      // sum_columns.yaml:25  o = 0
-      ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
-        at.Store(at.Splat(0.0f), o.At(n_i));
-      });
-    }
-
-    // sum_columns.yaml:26  o += sum(x, axis=0)
-    ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
-      at.Store(at.Splat(0.0f), value_0.At(n_i));
-    });
-    ForRows(bm, [&](auto rows, size_t first) KILN_INLINE_ATTR {
-      ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
-        const auto value_0_0 = at.Load(value_0.At(n_i));
-        auto value_1 = value_0_0;
-        for (size_t m_i = first; m_i < first + rows(); ++m_i) {
-          const auto x_0 = at.Load(x.At(m_i, n_i));
-          value_1 = hn::Add(value_1, x_0);
-        }
-        at.Store(value_1, value_0.At(n_i));
-      });
-    });
-    ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
-      const auto o_0 = at.Load(o.At(n_i));
-      const auto value_0_1 = at.Load(value_0.At(n_i));
-      at.Store(hn::Add(o_0, value_0_1), o.At(n_i));
-    });
-  }
+  Tile<float, 1> o, value_0;
 };
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
@@ -78,6 +39,56 @@ struct Blocks {
     j = StripSize(core.cpu(), call.n);
   }
 };
+}  // namespace kiln::sum_columns_text
+#endif
+
+KILN_BEFORE_NAMESPACE();
+namespace kiln::sum_columns_text::HWY_NAMESPACE {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT
+
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  const Point<2> point = step.point;
+  const Tile<const float, 2> x = step.x;
+  const Tile<float, 1> o = step.o, value_0 = step.value_0;
+  const size_t n_size = x.high[1];
+  // sum_columns.yaml:24  when first(i):
+  if (point[1] == 0) {
+    // sum_columns.yaml:25  o = 0
+    ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
+      at.Store(at.Splat(0.0f), o.At(n_i));
+    });
+  }
+
+  // sum_columns.yaml:26  o += sum(x, axis=0)
+  ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
+    at.Store(at.Splat(0.0f), value_0.At(n_i));
+  });
+  ForRows(bm, [&](auto rows, size_t first) KILN_INLINE_ATTR {
+    ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
+      const auto value_0_0 = at.Load(value_0.At(n_i));
+      auto value_1 = value_0_0;
+      for (size_t m_i = first; m_i < first + rows(); ++m_i) {
+        const auto x_0 = at.Load(x.At(m_i, n_i));
+        value_1 = hn::Add(value_1, x_0);
+      }
+      at.Store(value_1, value_0.At(n_i));
+    });
+  });
+  ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
+    const auto o_0 = at.Load(o.At(n_i));
+    const auto value_0_1 = at.Load(value_0.At(n_i));
+    at.Store(hn::Add(o_0, value_0_1), o.At(n_i));
+  });
+}
+}  // namespace kiln::sum_columns_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::sum_columns_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
 
 /// The grid of one core.
 template <class Tiers>
@@ -94,30 +105,23 @@ void RunGrid(const Call& call, Core& core) {
                                                                {blocks.j});
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto x_index = [&](const Point<2>& at) { return Index<2>{at[1], at[0]}; };
   const auto o_index = [&](const Point<2>& at) { return Index<1>{at[0]}; };
   const auto copy_in = [&](const Point<2>& at) {
     x.CopyIn(x_index(at));
   };
   const auto run_step = [&](const Point<2>& at, const Point<2>& next) {
-    RunStep(Step{core, at, x.WaitIn(x_index(at)), o.Open(o_index(at), at.run),
-                 MakeTile(value_0_memory, blocks.j)});
-    if (!core.ok()) return;
+    const Step step{core, at, x.WaitIn(x_index(at)), o.Open(o_index(at), at.run),
+                    MakeTile(value_0_memory, blocks.j)};
+    if (!RunBody(body, step)) return;
     if (!next.more || o.Leaves(o_index(next), next.run)) o.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step);
   o.WaitOut();
 }
+}  // namespace kiln::sum_columns_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::sum_columns_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::sum_columns_text { HWY_EXPORT(Run); }
 namespace kiln::inline sum_columns_68a3e988 {
 
 Status sum_columns(const Tensor<const float>& x, const Tensor<float>& o, Context& context) {
@@ -126,7 +130,7 @@ Status sum_columns(const Tensor<const float>& x, const Tensor<float>& o, Context
   sum_columns_text::Call call{x, o, check.Dim("m", x, "x", 0), check.Dim("n", x, "x", 1)};
   check.Input(x, "x", {call.m, call.n});
   check.Output(o, "o", {call.n});
-  return check.Run(context, KILN_DISPATCH(sum_columns_text::Run), call);
+  return check.Run(context, KILN_GRIDS(sum_columns_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_sum_columns(const DLTensor* x, const DLTensor* o,

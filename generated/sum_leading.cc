@@ -11,14 +11,23 @@
 #include "hwy/foreach_target.h"  // first: compiles the rest once per target
 #include "kiln/kiln-inl.h"
 
-#ifndef KILN_CALL_OF_sum_leading
-#define KILN_CALL_OF_sum_leading
+#ifndef KILN_TEXT_OF_sum_leading
+#define KILN_TEXT_OF_sum_leading
 namespace kiln::sum_leading_text {
 /// A checked call.
 struct Call {
   Tensor<const float> x;
   Tensor<float> o;
   int64_t count, m, n;
+};
+
+/// What one step sees.
+struct Step {
+  Core& core;
+  const Call& call;
+  const Point<1> point;  // of axes 0: i
+  Tile<const float, 2> x;
+  Tile<float, 2> o;
 };
 }  // namespace kiln::sum_leading_text
 #endif
@@ -27,38 +36,42 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::sum_leading_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-/// What one step sees, and what it does.
-struct Step {
-  Core& core;
-  const Call& call;
-  const Point<1> point;  // of axes 0: i
-  Tile<const float, 2> x;
-  Tile<float, 2> o;
-
-  HWY_INLINE void Body() const {
-    const size_t m_size = Unsigned(call.m), n_size = Unsigned(call.n);
-    // sum_leading.yaml:16  when first(i):                     # at the start of its stay an output
-    //     block is undefined
-    if (point[0] == 0) {
-      // sum_leading.yaml:17  o = 0
-      for (size_t m_i = 0; m_i < m_size; ++m_i) {
-        ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
-          at.Store(at.Splat(0.0f), o.At(m_i, n_i));
-        });
-      }
-    }
-
-    // sum_leading.yaml:18  o += x
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  const Call& call = step.call;
+  const Point<1> point = step.point;
+  const Tile<const float, 2> x = step.x;
+  const Tile<float, 2> o = step.o;
+  const size_t m_size = Unsigned(call.m), n_size = Unsigned(call.n);
+  // sum_leading.yaml:16  when first(i):                     # at the start of its stay an output
+  //     block is undefined
+  if (point[0] == 0) {
+    // sum_leading.yaml:17  o = 0
     for (size_t m_i = 0; m_i < m_size; ++m_i) {
       ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
-        at.PrefetchStream(x.At(m_i, 0), x.At(m_i + 1, 0), n_i, n_size);
-        const auto o_0 = at.Load(o.At(m_i, n_i));
-        const auto x_0 = at.Load(x.At(m_i, n_i));
-        at.Store(hn::Add(o_0, x_0), o.At(m_i, n_i));
+        at.Store(at.Splat(0.0f), o.At(m_i, n_i));
       });
     }
   }
-};
+
+  // sum_leading.yaml:18  o += x
+  for (size_t m_i = 0; m_i < m_size; ++m_i) {
+    ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
+      at.PrefetchStream(x.At(m_i, 0), x.At(m_i + 1, 0), n_i, n_size);
+      const auto o_0 = at.Load(o.At(m_i, n_i));
+      const auto x_0 = at.Load(x.At(m_i, n_i));
+      at.Store(hn::Add(o_0, x_0), o.At(m_i, n_i));
+    });
+  }
+}
+}  // namespace kiln::sum_leading_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::sum_leading_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
 
 /// The grid of one core.
 template <class Tiers>
@@ -70,28 +83,21 @@ void RunGrid(const Call& call, Core& core) {
   Out<Tiers, Rows<float, 2>, 2> o(core, {"o", 1, 13}, call.o, {All(call.m), All(call.n)});
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto x_index = [&](const Point<1>& at) { return Index<3>{at[0], 0, 0}; };
   const auto copy_in = [&](const Point<1>& at) {
     x.CopyIn(x_index(at));
   };
   const auto run_step = [&](const Point<1>& at, const Point<1>& next) {
-    RunStep(Step{core, call, at, x.WaitIn(x_index(at)), o.Open({0, 0}, at.run)});
-    if (!core.ok()) return;
+    const Step step{core, call, at, x.WaitIn(x_index(at)), o.Open({0, 0}, at.run)};
+    if (!RunBody(body, step)) return;
     if (!next.more || o.Leaves({0, 0}, next.run)) o.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step);
   o.WaitOut();
 }
+}  // namespace kiln::sum_leading_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::sum_leading_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::sum_leading_text { HWY_EXPORT(Run); }
 namespace kiln::inline sum_leading_90ba9bb4 {
 
 Status sum_leading(const Tensor<const float>& x, const Tensor<float>& o, Context& context) {
@@ -101,7 +107,7 @@ Status sum_leading(const Tensor<const float>& x, const Tensor<float>& o, Context
                               check.Dim("n", x, "x", 2)};
   check.Input(x, "x", {call.count, call.m, call.n});
   check.Output(o, "o", {call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(sum_leading_text::Run), call);
+  return check.Run(context, KILN_GRIDS(sum_leading_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_sum_leading(const DLTensor* x, const DLTensor* o,

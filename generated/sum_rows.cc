@@ -11,14 +11,24 @@
 #include "hwy/foreach_target.h"  // first: compiles the rest once per target
 #include "kiln/kiln-inl.h"
 
-#ifndef KILN_CALL_OF_sum_rows
-#define KILN_CALL_OF_sum_rows
+#ifndef KILN_TEXT_OF_sum_rows
+#define KILN_TEXT_OF_sum_rows
 namespace kiln::sum_rows_text {
 /// A checked call.
 struct Call {
   Tensor<const float> x;
   Tensor<float> o;
   int64_t m, n;
+};
+
+constexpr int64_t bm = 256, bn = 512;
+
+/// What one step sees.
+struct Step {
+  Core& core;
+  const Point<2> point;  // of axes 0: i, 1: j
+  Tile<const float, 2> x;
+  Tile<float, 1> o;
 };
 }  // namespace kiln::sum_rows_text
 #endif
@@ -27,35 +37,37 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::sum_rows_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-constexpr int64_t bm = 256, bn = 512;
-
-/// What one step sees, and what it does.
-struct Step {
-  Core& core;
-  const Point<2> point;  // of axes 0: i, 1: j
-  Tile<const float, 2> x;
-  Tile<float, 1> o;
-
-  HWY_INLINE void Body() const {
-    const size_t m_size = x.high[0];
-    // sum_rows.yaml:24  when first(j):
-    if (point[1] == 0) {
-      // sum_rows.yaml:25  o = 0
-      ForLanes(kFloats, m_size, [&](auto at, size_t m_i) HWY_ATTR {
-        at.Store(at.Splat(0.0f), o.At(m_i));
-      });
-    }
-
-    // sum_rows.yaml:26  o += sum(x, axis=1)
-    for (size_t m_i = 0; m_i < m_size; ++m_i) {
-      const float total = SumLanes<float>(kFloats, bn, [&](auto at, size_t n_i) HWY_ATTR {
-        const auto x_0 = at.Load(x.At(m_i, n_i));
-        return x_0;
-      });
-      StoreOne(LoadOne(o.At(m_i)) + total, o.At(m_i));
-    }
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  const Point<2> point = step.point;
+  const Tile<const float, 2> x = step.x;
+  const Tile<float, 1> o = step.o;
+  const size_t m_size = x.high[0];
+  // sum_rows.yaml:24  when first(j):
+  if (point[1] == 0) {
+    // sum_rows.yaml:25  o = 0
+    ForLanes(kFloats, m_size, [&](auto at, size_t m_i) HWY_ATTR {
+      at.Store(at.Splat(0.0f), o.At(m_i));
+    });
   }
-};
+
+  // sum_rows.yaml:26  o += sum(x, axis=1)
+  for (size_t m_i = 0; m_i < m_size; ++m_i) {
+    const float total = SumLanes<float>(kFloats, bn, [&](auto at, size_t n_i) HWY_ATTR {
+      const auto x_0 = at.Load(x.At(m_i, n_i));
+      return x_0;
+    });
+    StoreOne(LoadOne(o.At(m_i)) + total, o.At(m_i));
+  }
+}
+}  // namespace kiln::sum_rows_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::sum_rows_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
 
 /// The grid of one core.
 template <class Tiers>
@@ -68,29 +80,22 @@ void RunGrid(const Call& call, Core& core) {
   Out<Tiers, Rows<float, 1>, 1> o(core, {"o", 1, 18}, call.o, {Clipped(bm)});
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto x_index = [&](const Point<2>& at) { return Index<2>{at[0], at[1]}; };
   const auto o_index = [&](const Point<2>& at) { return Index<1>{at[0]}; };
   const auto copy_in = [&](const Point<2>& at) {
     x.CopyIn(x_index(at));
   };
   const auto run_step = [&](const Point<2>& at, const Point<2>& next) {
-    RunStep(Step{core, at, x.WaitIn(x_index(at)), o.Open(o_index(at), at.run)});
-    if (!core.ok()) return;
+    const Step step{core, at, x.WaitIn(x_index(at)), o.Open(o_index(at), at.run)};
+    if (!RunBody(body, step)) return;
     if (!next.more || o.Leaves(o_index(next), next.run)) o.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step);
   o.WaitOut();
 }
+}  // namespace kiln::sum_rows_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::sum_rows_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::sum_rows_text { HWY_EXPORT(Run); }
 namespace kiln::inline sum_rows_f5c55621 {
 
 Status sum_rows(const Tensor<const float>& x, const Tensor<float>& o, Context& context) {
@@ -99,7 +104,7 @@ Status sum_rows(const Tensor<const float>& x, const Tensor<float>& o, Context& c
   sum_rows_text::Call call{x, o, check.Dim("m", x, "x", 0), check.Dim("n", x, "x", 1)};
   check.Input(x, "x", {call.m, call.n});
   check.Output(o, "o", {call.m});
-  return check.Run(context, KILN_DISPATCH(sum_rows_text::Run), call);
+  return check.Run(context, KILN_GRIDS(sum_rows_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_sum_rows(const DLTensor* x, const DLTensor* o,

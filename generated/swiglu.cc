@@ -17,14 +17,44 @@
 #include "kiln/kiln-inl.h"
 #include "kiln/dot/panels-inl.h"
 
-#ifndef KILN_CALL_OF_swiglu
-#define KILN_CALL_OF_swiglu
+#ifndef KILN_TEXT_OF_swiglu
+#define KILN_TEXT_OF_swiglu
 namespace kiln::swiglu_text {
 /// A checked call.
 struct Call {
   Tensor<const bf16> x, gate, up;
   Tensor<bf16> y;
   int64_t m, k, n;
+};
+
+constexpr int64_t bm = 512, bn = 512, bk = 1024;
+
+/// What one step sees.
+struct Step {
+  Core& core;
+  const Point<3> point;  // of axes 0: i, 1: j, 2: l
+  const std::array<int64_t, 3>& steps;
+  DotView x, gate, up;
+  Tile<bf16, 2> y;
+  Tile<float, 2> gate_acc;
+  float* up_acc;
+};
+
+/// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
+struct Blocks {
+  int64_t i = bm, j = bn, l = bk;
+  Blocks([[maybe_unused]] const Call& call, const Core& core) {
+    if (core.emulated()) return;
+    j = ChooseNC(call.n, core.count(), call.m);
+    i = ChooseMC(core.cpu(), call.m, core.count(), call.n, call.k);
+  }
+};
+
+/// What the instruction set decides.
+struct Target {
+  Blocks blocks;
+  DotFormat<2> x_format, gate_format, up_format;
+  size_t up_acc_count;
 };
 }  // namespace kiln::swiglu_text
 #endif
@@ -33,140 +63,157 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::swiglu_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
-constexpr int64_t bm = 512, bn = 512, bk = 1024;
-
-/// What one step sees, and what it does.
-struct Step {
-  Core& core;
-  const Point<3> point;  // of axes 0: i, 1: j, 2: l
-  const std::array<int64_t, 3>& steps;
-  UnpackedA<bf16>::View x;
-  PackedB<bf16>::View gate, up;
-  Tile<bf16, 2> y;
-  Tile<float, 2> gate_acc;
-  float* up_acc;
-
-  HWY_INLINE void Body(SingleStep) const {
-    // swiglu.yaml:44  gate_acc += dot(x, gate)
-    {
-      MultiplyTiles<Dot<bf16>>(x.rows, x, gate,
-                               SumsInRows(gate_acc.At(0, 0), gate_acc.stride[0],
-                                          /*from_zero=*/true));
-    }
-
-    // swiglu.yaml:45  up_acc += dot(x, up)
-    {
-      const auto start = [=, *this](auto at, size_t m_i, size_t n_i) HWY_ATTR {
-        at.Prefetch(y.At(m_i, n_i));
-      };
-      const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-        // swiglu.yaml:48  y = T(silu(gate_acc) * up_acc)
-        const auto gate_acc_0 = at.Load(gate_acc.At(m_i, n_i));
-        at.Store(hn::Mul(Silu(gate_acc_0), sum), y.At(m_i, n_i));
-      };
-      MultiplyTiles<Dot<bf16>>(x.rows, x, up, TileSums(), start, finish, y);
-    }
+HWY_INLINE void Body([[maybe_unused]] const Step& step, SingleStep) {
+  const auto x = ViewOf<UnpackedA<bf16>>(step.x);
+  const auto gate = ViewOf<PackedB<bf16>>(step.gate);
+  const auto up = ViewOf<PackedB<bf16>>(step.up);
+  const Tile<bf16, 2> y = step.y;
+  const Tile<float, 2> gate_acc = step.gate_acc;
+  // swiglu.yaml:44  gate_acc += dot(x, gate)
+  {
+    MultiplyTiles<Dot<bf16>>(x.rows, x, gate,
+                             SumsInRows(gate_acc.At(0, 0), gate_acc.stride[0], /*from_zero=*/true));
   }
 
-  HWY_INLINE void Body(First) const {
-    const size_t m_size = y.high[0];
-    // swiglu.yaml:44  gate_acc += dot(x, gate)
-    {
-      MultiplyTiles<Dot<bf16>>(x.rows, x, gate,
-                               SumsInRows(gate_acc.At(0, 0), gate_acc.stride[0],
-                                          /*from_zero=*/true));
-    }
+  // swiglu.yaml:45  up_acc += dot(x, up)
+  {
+    const auto start = [=](auto at, size_t m_i, size_t n_i) HWY_ATTR {
+      at.Prefetch(y.At(m_i, n_i));
+    };
+    const auto finish = [=](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+      // swiglu.yaml:48  y = T(silu(gate_acc) * up_acc)
+      const auto gate_acc_0 = at.Load(gate_acc.At(m_i, n_i));
+      at.Store(hn::Mul(Silu(gate_acc_0), sum), y.At(m_i, n_i));
+    };
+    MultiplyTiles<Dot<bf16>>(x.rows, x, up, TileSums(), start, finish, y);
+  }
+}
 
-    // swiglu.yaml:45  up_acc += dot(x, up)
-    {
-      MultiplyTiles<Dot<bf16>>(x.rows, x, up, Accumulators(up_acc, m_size, /*from_zero=*/true));
-    }
+HWY_INLINE void Body([[maybe_unused]] const Step& step, First) {
+  const auto x = ViewOf<UnpackedA<bf16>>(step.x);
+  const auto gate = ViewOf<PackedB<bf16>>(step.gate);
+  const auto up = ViewOf<PackedB<bf16>>(step.up);
+  const Tile<bf16, 2> y = step.y;
+  const Tile<float, 2> gate_acc = step.gate_acc;
+  const auto up_acc = step.up_acc;
+  const size_t m_size = y.high[0];
+  // swiglu.yaml:44  gate_acc += dot(x, gate)
+  {
+    MultiplyTiles<Dot<bf16>>(x.rows, x, gate,
+                             SumsInRows(gate_acc.At(0, 0), gate_acc.stride[0], /*from_zero=*/true));
   }
 
-  HWY_INLINE void Body(Middle) const {
-    const size_t m_size = y.high[0];
-    // swiglu.yaml:44  gate_acc += dot(x, gate)
-    {
-      MultiplyTiles<Dot<bf16>>(x.rows, x, gate,
-                               SumsInRows(gate_acc.At(0, 0), gate_acc.stride[0],
-                                          /*from_zero=*/false));
-    }
+  // swiglu.yaml:45  up_acc += dot(x, up)
+  {
+    MultiplyTiles<Dot<bf16>>(x.rows, x, up, Accumulators(up_acc, m_size, /*from_zero=*/true));
+  }
+}
 
-    // swiglu.yaml:45  up_acc += dot(x, up)
-    {
-      MultiplyTiles<Dot<bf16>>(x.rows, x, up, Accumulators(up_acc, m_size, /*from_zero=*/false));
-    }
+HWY_INLINE void Body([[maybe_unused]] const Step& step, Middle) {
+  const auto x = ViewOf<UnpackedA<bf16>>(step.x);
+  const auto gate = ViewOf<PackedB<bf16>>(step.gate);
+  const auto up = ViewOf<PackedB<bf16>>(step.up);
+  const Tile<bf16, 2> y = step.y;
+  const Tile<float, 2> gate_acc = step.gate_acc;
+  const auto up_acc = step.up_acc;
+  const size_t m_size = y.high[0];
+  // swiglu.yaml:44  gate_acc += dot(x, gate)
+  {
+    MultiplyTiles<Dot<bf16>>(x.rows, x, gate,
+                             SumsInRows(gate_acc.At(0, 0), gate_acc.stride[0],
+                                        /*from_zero=*/false));
   }
 
-  HWY_INLINE void Body(Last) const {
-    const size_t m_size = y.high[0];
-    // swiglu.yaml:44  gate_acc += dot(x, gate)
-    {
-      MultiplyTiles<Dot<bf16>>(x.rows, x, gate,
-                               SumsInRows(gate_acc.At(0, 0), gate_acc.stride[0],
-                                          /*from_zero=*/false));
-    }
+  // swiglu.yaml:45  up_acc += dot(x, up)
+  {
+    MultiplyTiles<Dot<bf16>>(x.rows, x, up, Accumulators(up_acc, m_size, /*from_zero=*/false));
+  }
+}
 
-    // swiglu.yaml:45  up_acc += dot(x, up)
-    {
-      const auto start = [=, *this](auto at, size_t m_i, size_t n_i) HWY_ATTR {
-        at.Prefetch(y.At(m_i, n_i));
-      };
-      const auto finish = [=, *this](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
-        // swiglu.yaml:48  y = T(silu(gate_acc) * up_acc)
-        const auto gate_acc_0 = at.Load(gate_acc.At(m_i, n_i));
-        at.Store(hn::Mul(Silu(gate_acc_0), sum), y.At(m_i, n_i));
-      };
-      MultiplyTiles<Dot<bf16>>(x.rows, x, up, Accumulators(up_acc, m_size, /*from_zero=*/false),
-                               start, finish, y);
-    }
+HWY_INLINE void Body([[maybe_unused]] const Step& step, Last) {
+  const auto x = ViewOf<UnpackedA<bf16>>(step.x);
+  const auto gate = ViewOf<PackedB<bf16>>(step.gate);
+  const auto up = ViewOf<PackedB<bf16>>(step.up);
+  const Tile<bf16, 2> y = step.y;
+  const Tile<float, 2> gate_acc = step.gate_acc;
+  const auto up_acc = step.up_acc;
+  const size_t m_size = y.high[0];
+  // swiglu.yaml:44  gate_acc += dot(x, gate)
+  {
+    MultiplyTiles<Dot<bf16>>(x.rows, x, gate,
+                             SumsInRows(gate_acc.At(0, 0), gate_acc.stride[0],
+                                        /*from_zero=*/false));
   }
 
-  HWY_INLINE void Body() const {
-    const ReductionStep step{.first = point[2] == 0, .last = point[2] + 1 == steps[2]};
-    ForReductionStep(step, [this](auto when) HWY_ATTR { Body(when); });
+  // swiglu.yaml:45  up_acc += dot(x, up)
+  {
+    const auto start = [=](auto at, size_t m_i, size_t n_i) HWY_ATTR {
+      at.Prefetch(y.At(m_i, n_i));
+    };
+    const auto finish = [=](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
+      // swiglu.yaml:48  y = T(silu(gate_acc) * up_acc)
+      const auto gate_acc_0 = at.Load(gate_acc.At(m_i, n_i));
+      at.Store(hn::Mul(Silu(gate_acc_0), sum), y.At(m_i, n_i));
+    };
+    MultiplyTiles<Dot<bf16>>(x.rows, x, up, Accumulators(up_acc, m_size, /*from_zero=*/false),
+                             start, finish, y);
   }
-};
+}
 
-/// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
-struct Blocks {
-  int64_t i = bm, j = bn, l = bk;
-  Blocks([[maybe_unused]] const Call& call, const Core& core) {
-    if (core.emulated()) return;
-    l = DepthFor<bf16>(core.cpu(), l, call.k, call.m, call.up.stride[0]);
-    j = ChooseNC(call.n, core.count(), call.m);
-    i = ChooseMC(core.cpu(), call.m, core.count(), call.n, call.k);
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  const Point<3> point = step.point;
+  const std::array<int64_t, 3>& steps = step.steps;
+  const ReductionStep of_step{.first = point[2] == 0, .last = point[2] + 1 == steps[2]};
+  ForReductionStep(of_step, [&](auto when) HWY_ATTR { Body(step, when); });
+}
+
+Target MakeTarget(const Call& call, const Core& core, Blocks blocks) {
+  if (!core.emulated()) {
+    blocks.l = DepthFor<bf16>(core.cpu(), blocks.l, call.k, call.m, call.up.stride[0]);
   }
-};
+  return {blocks, kDotFormat<UnpackedA<bf16>, 2>, kDotFormat<PackedB<bf16>, 2>,
+          kDotFormat<PackedB<bf16>, 2>, AccumulatorSize(blocks.i, blocks.j)};
+}
+}  // namespace kiln::swiglu_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::swiglu_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
+HWY_EXPORT(MakeTarget);
 
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const Blocks blocks(call, core);
+  const Target target = KILN_DISPATCH(MakeTarget)(call, core, Blocks(call, core));
+  const Blocks& blocks = target.blocks;
   const std::array<int64_t, 3> steps{DivUp(call.m, blocks.i), DivUp(call.n, blocks.j),
                                      DivUp(call.k, blocks.l)};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{1, 0}, core);
 
   const std::array block = {Clipped(blocks.l), Clipped(blocks.j)};
-  In<Tiers, UnpackedA<bf16>, 2> x(
-      core, {"x", 0, 18}, call.x, {Clipped(blocks.i), Clipped(blocks.l)},
-      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
-  In<Tiers, PackedB<bf16>, 2> gate(
-      core, {"gate", 1, 23}, call.gate, block, Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
-      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0, /*rows=*/call.m);
-  In<Tiers, PackedB<bf16>, 2> up(
-      core, {"up", 2, 28}, call.up, block, Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
-      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0, /*rows=*/call.m);
+  DotIn<Tiers, bf16, 2> x(core, {"x", 0, 18}, target.x_format, call.x,
+                          {Clipped(blocks.i), Clipped(blocks.l)}, Pad<bf16>(FromBits<bf16>(0x0000)),
+                          /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
+  DotIn<Tiers, bf16, 2> gate(core, {"gate", 1, 23}, target.gate_format, call.gate, block,
+                             Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
+                             /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0, /*rows=*/call.m);
+  DotIn<Tiers, bf16, 2> up(core, {"up", 2, 28}, target.up_format, call.up, block,
+                           Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
+                           /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0, /*rows=*/call.m);
   Out<Tiers, Rows<bf16, 2>, 2> y(core, {"y", 3, 30}, call.y,
                                  {Clipped(blocks.i), Clipped(blocks.j)});
   const size_t gate_acc_count = TileSize<float>(blocks.i, blocks.j);
   float* const gate_acc_memory = Tiers::template Scratch<float>(
       core, {"gate_acc", 4, 37}, gate_acc_count, {blocks.i, blocks.j});
-  const size_t up_acc_count = AccumulatorSize(blocks.i, blocks.j);
-  float* const up_acc_memory = Tiers::template Scratch<float>(core, {"up_acc", 5, 38}, up_acc_count,
-                                                              {blocks.i, blocks.j});
+  float* const up_acc_memory = Tiers::template Scratch<float>(
+      core, {"up_acc", 5, 38}, target.up_acc_count, {blocks.i, blocks.j});
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto x_index = [&](const Point<3>& at) { return Index<2>{at[0], at[2]}; };
   const auto gate_up_index = [&](const Point<3>& at) { return Index<2>{at[2], at[1]}; };
   const auto y_index = [&](const Point<3>& at) { return Index<2>{at[0], at[1]}; };
@@ -181,25 +228,17 @@ void RunGrid(const Call& call, Core& core) {
       Tiers::Forget(core, gate_acc_memory, gate_acc_count);
       run = at.run;
     }
-    RunStep(Step{core, at, steps, x.WaitIn(x_index(at)), gate.WaitIn(gate_up_index(at)),
-                 up.WaitIn(gate_up_index(at)), y.Open(y_index(at), at.run),
-                 MakeTile(gate_acc_memory, blocks.i, blocks.j), up_acc_memory});
-    if (!core.ok()) return;
+    const Step step{core, at, steps, x.WaitIn(x_index(at)), gate.WaitIn(gate_up_index(at)),
+                    up.WaitIn(gate_up_index(at)), y.Open(y_index(at), at.run),
+                    MakeTile(gate_acc_memory, blocks.i, blocks.j), up_acc_memory};
+    if (!RunBody(body, step)) return;
     if (!next.more || y.Leaves(y_index(next), next.run)) y.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step);
   y.WaitOut();
 }
+}  // namespace kiln::swiglu_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::swiglu_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::swiglu_text { HWY_EXPORT(Run); }
 namespace kiln::inline swiglu_68257e37 {
 
 Status swiglu(const Tensor<const bf16>& x, const Tensor<const bf16>& gate,
@@ -212,7 +251,7 @@ Status swiglu(const Tensor<const bf16>& x, const Tensor<const bf16>& gate,
   check.Input(gate, "gate", {call.k, call.n});
   check.Input(up, "up", {call.k, call.n});
   check.Output(y, "y", {call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(swiglu_text::Run), call);
+  return check.Run(context, KILN_GRIDS(swiglu_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_swiglu(const DLTensor* x, const DLTensor* gate,

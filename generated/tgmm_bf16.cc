@@ -30,8 +30,8 @@
 #include "kiln/dot/panels-inl.h"
 #include "kiln/host/prepare.h"
 
-#ifndef KILN_CALL_OF_tgmm_bf16
-#define KILN_CALL_OF_tgmm_bf16
+#ifndef KILN_TEXT_OF_tgmm_bf16
+#define KILN_TEXT_OF_tgmm_bf16
 namespace kiln::tgmm_bf16_text {
 /// A checked call.
 struct Call {
@@ -43,168 +43,19 @@ struct Call {
   int32_t visits;
   int64_t groups, m, k, n, shard;
 };
-}  // namespace kiln::tgmm_bf16_text
-#endif
-
-KILN_BEFORE_NAMESPACE();
-namespace kiln::tgmm_bf16_text::HWY_NAMESPACE {
-using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 constexpr int64_t tm = 128, tk = 128, tn = 128;
 
-/// What one step sees, and what it does.
+/// What one step sees.
 struct Step {
   Core& core;
   const Call& call;
   const Point<3> point;  // of axes 0: j, 1: i, 2: t
   Tile<const bf16, 2> lhs, rhs;
-  Tile<float, 2> out;
-  Tile<float, 2> acc;
+  Tile<float, 2> out, acc;
   void* panels_0_memory;
   void* panels_1_memory;
-  bool first_out;
-  bool last_out;
-
-  HWY_INLINE void Body(SingleStep) const {
-    const size_t k_size = lhs.high[1], n_size = rhs.high[1];
-    // tgmm.yaml:78  when begin < end:
-    const int64_t id = IndexAt(core, call.ids, "ids", point[2]);
-    const int32_t offset = HostAt(core, call.offsets, "offsets", id);
-    const int32_t offset_0 = HostAt(core, call.offsets, "offsets", id + 1);
-    if (offset < offset_0) {
-      // tgmm.yaml:82  acc += dot(left.T, right)
-      const RowRange live_0 = Within(  // elsewhere both operands are 0
-          offset - lhs.origin[0],
-          offset_0 - lhs.origin[0],
-          tm);
-      const auto panels_0 = PackA<bf16>(
-          Tile<const bf16, 2>{lhs.At(0, 0) + Signed(live_0.begin) * lhs.stride[0],
-                              {lhs.stride[1], lhs.stride[0]}},
-          k_size, live_0.end - live_0.begin, panels_0_memory);
-      const auto panels_1 = PackB<bf16>(
-          Tile<const bf16, 2>{rhs.At(0, 0) + Signed(live_0.begin) * rhs.stride[0],
-                              {rhs.stride[0], rhs.stride[1]}},
-          live_0.end - live_0.begin, n_size, panels_1_memory);
-      const auto start = [=, *this](auto at, size_t k_i, size_t n_i) HWY_ATTR {
-        at.Prefetch(out.At(k_i, n_i));
-      };
-      const auto finish = [=, *this](auto at, auto sum, size_t k_i, size_t n_i) HWY_ATTR {
-        // tgmm.yaml:85  out = O(acc + f32(existing) if add_existing else acc)
-        at.Store(sum, out.At(k_i, n_i));
-      };
-      MultiplyTiles<Dot<bf16>>(panels_0.rows, panels_0, panels_1, TileSums(), start, finish, out);
-    } else {
-      // tgmm.yaml:85  out = O(acc + f32(existing) if add_existing else acc)
-      for (size_t k_i = 0; k_i < k_size; ++k_i) {
-        StreamLanes(kFloats, n_size, out.stream, out.At(k_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
-          at.Store(at.Splat(0.0f), out.At(k_i, n_i));
-        });
-      }
-    }
-  }
-
-  HWY_INLINE void Body(First) const {
-    const size_t k_size = lhs.high[1], n_size = rhs.high[1];
-    // tgmm.yaml:78  when begin < end:
-    const int64_t id = IndexAt(core, call.ids, "ids", point[2]);
-    const int32_t offset = HostAt(core, call.offsets, "offsets", id);
-    const int32_t offset_0 = HostAt(core, call.offsets, "offsets", id + 1);
-    if (offset < offset_0) {
-      // tgmm.yaml:82  acc += dot(left.T, right)
-      const RowRange live_0 = Within(  // elsewhere both operands are 0
-          offset - lhs.origin[0],
-          offset_0 - lhs.origin[0],
-          tm);
-      const auto panels_0 = PackA<bf16>(
-          Tile<const bf16, 2>{lhs.At(0, 0) + Signed(live_0.begin) * lhs.stride[0],
-                              {lhs.stride[1], lhs.stride[0]}},
-          k_size, live_0.end - live_0.begin, panels_0_memory);
-      const auto panels_1 = PackB<bf16>(
-          Tile<const bf16, 2>{rhs.At(0, 0) + Signed(live_0.begin) * rhs.stride[0],
-                              {rhs.stride[0], rhs.stride[1]}},
-          live_0.end - live_0.begin, n_size, panels_1_memory);
-      MultiplyTiles<Dot<bf16>>(panels_0.rows, panels_0, panels_1,
-                               SumsInRows(acc.At(0, 0), acc.stride[0], /*from_zero=*/true));
-    } else {
-      // tgmm.yaml:77  acc = 0
-      for (size_t k_i = 0; k_i < k_size; ++k_i) {
-        ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
-          at.Store(at.Splat(0.0f), acc.At(k_i, n_i));
-        });
-      }
-    }
-  }
-
-  HWY_INLINE void Body(Middle) const {
-    const size_t k_size = lhs.high[1], n_size = rhs.high[1];
-    // tgmm.yaml:78  when begin < end:
-    const int64_t id = IndexAt(core, call.ids, "ids", point[2]);
-    const int32_t offset = HostAt(core, call.offsets, "offsets", id);
-    const int32_t offset_0 = HostAt(core, call.offsets, "offsets", id + 1);
-    if (offset < offset_0) {
-      // tgmm.yaml:82  acc += dot(left.T, right)
-      const RowRange live_0 = Within(  // elsewhere both operands are 0
-          offset - lhs.origin[0],
-          offset_0 - lhs.origin[0],
-          tm);
-      const auto panels_0 = PackA<bf16>(
-          Tile<const bf16, 2>{lhs.At(0, 0) + Signed(live_0.begin) * lhs.stride[0],
-                              {lhs.stride[1], lhs.stride[0]}},
-          k_size, live_0.end - live_0.begin, panels_0_memory);
-      const auto panels_1 = PackB<bf16>(
-          Tile<const bf16, 2>{rhs.At(0, 0) + Signed(live_0.begin) * rhs.stride[0],
-                              {rhs.stride[0], rhs.stride[1]}},
-          live_0.end - live_0.begin, n_size, panels_1_memory);
-      MultiplyTiles<Dot<bf16>>(panels_0.rows, panels_0, panels_1,
-                               SumsInRows(acc.At(0, 0), acc.stride[0], /*from_zero=*/false));
-    }
-  }
-
-  HWY_INLINE void Body(Last) const {
-    const size_t k_size = lhs.high[1], n_size = rhs.high[1];
-    // tgmm.yaml:78  when begin < end:
-    const int64_t id = IndexAt(core, call.ids, "ids", point[2]);
-    const int32_t offset = HostAt(core, call.offsets, "offsets", id);
-    const int32_t offset_0 = HostAt(core, call.offsets, "offsets", id + 1);
-    if (offset < offset_0) {
-      // tgmm.yaml:82  acc += dot(left.T, right)
-      const RowRange live_0 = Within(  // elsewhere both operands are 0
-          offset - lhs.origin[0],
-          offset_0 - lhs.origin[0],
-          tm);
-      const auto panels_0 = PackA<bf16>(
-          Tile<const bf16, 2>{lhs.At(0, 0) + Signed(live_0.begin) * lhs.stride[0],
-                              {lhs.stride[1], lhs.stride[0]}},
-          k_size, live_0.end - live_0.begin, panels_0_memory);
-      const auto panels_1 = PackB<bf16>(
-          Tile<const bf16, 2>{rhs.At(0, 0) + Signed(live_0.begin) * rhs.stride[0],
-                              {rhs.stride[0], rhs.stride[1]}},
-          live_0.end - live_0.begin, n_size, panels_1_memory);
-      const auto start = [=, *this](auto at, size_t k_i, size_t n_i) HWY_ATTR {
-        const auto acc_0 = at.Load(acc.At(k_i, n_i));
-        at.Prefetch(out.At(k_i, n_i));
-        return acc_0;
-      };
-      const auto finish = [=, *this](auto at, auto sum, size_t k_i, size_t n_i) HWY_ATTR {
-        // tgmm.yaml:85  out = O(acc + f32(existing) if add_existing else acc)
-        at.Store(sum, out.At(k_i, n_i));
-      };
-      MultiplyTiles<Dot<bf16>>(panels_0.rows, panels_0, panels_1, TileSums(), start, finish, out);
-    } else {
-      // tgmm.yaml:85  out = O(acc + f32(existing) if add_existing else acc)
-      for (size_t k_i = 0; k_i < k_size; ++k_i) {
-        StreamLanes(kFloats, n_size, out.stream, out.At(k_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
-          const auto acc_1 = at.Load(acc.At(k_i, n_i));
-          at.Store(acc_1, out.At(k_i, n_i));
-        });
-      }
-    }
-  }
-
-  HWY_INLINE void Body() const {
-    const ReductionStep step{.first = first_out, .last = last_out};
-    ForReductionStep(step, [this](auto when) HWY_ATTR { Body(when); });
-  }
+  bool first_out, last_out;
 };
 
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
@@ -217,10 +68,199 @@ struct Blocks {
   }
 };
 
+/// What the instruction set decides.
+struct Target {
+  Blocks blocks;
+  size_t panels_0_bytes, panels_1_bytes;
+};
+}  // namespace kiln::tgmm_bf16_text
+#endif
+
+KILN_BEFORE_NAMESPACE();
+namespace kiln::tgmm_bf16_text::HWY_NAMESPACE {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT
+
+HWY_INLINE void Body([[maybe_unused]] const Step& step, SingleStep) {
+  Core& core = step.core;
+  const Call& call = step.call;
+  const Point<3> point = step.point;
+  const Tile<const bf16, 2> lhs = step.lhs, rhs = step.rhs;
+  const Tile<float, 2> out = step.out;
+  const size_t k_size = lhs.high[1], n_size = rhs.high[1];
+  // tgmm.yaml:78  when begin < end:
+  const int64_t id = IndexAt(core, call.ids, "ids", point[2]);
+  const int32_t offset = HostAt(core, call.offsets, "offsets", id);
+  const int32_t offset_0 = HostAt(core, call.offsets, "offsets", id + 1);
+  if (offset < offset_0) {
+    // tgmm.yaml:82  acc += dot(left.T, right)
+    const RowRange live_0 = Within(  // elsewhere both operands are 0
+        offset - lhs.origin[0],
+        offset_0 - lhs.origin[0],
+        tm);
+    const auto panels_0 = PackA<bf16>(
+        Tile<const bf16, 2>{lhs.At(0, 0) + Signed(live_0.begin) * lhs.stride[0],
+                            {lhs.stride[1], lhs.stride[0]}},
+        k_size, live_0.end - live_0.begin, step.panels_0_memory);
+    const auto panels_1 = PackB<bf16>(
+        Tile<const bf16, 2>{rhs.At(0, 0) + Signed(live_0.begin) * rhs.stride[0],
+                            {rhs.stride[0], rhs.stride[1]}},
+        live_0.end - live_0.begin, n_size, step.panels_1_memory);
+    const auto start = [=](auto at, size_t k_i, size_t n_i) HWY_ATTR {
+      at.Prefetch(out.At(k_i, n_i));
+    };
+    const auto finish = [=](auto at, auto sum, size_t k_i, size_t n_i) HWY_ATTR {
+      // tgmm.yaml:85  out = O(acc + f32(existing) if add_existing else acc)
+      at.Store(sum, out.At(k_i, n_i));
+    };
+    MultiplyTiles<Dot<bf16>>(panels_0.rows, panels_0, panels_1, TileSums(), start, finish, out);
+  } else {
+    // tgmm.yaml:85  out = O(acc + f32(existing) if add_existing else acc)
+    for (size_t k_i = 0; k_i < k_size; ++k_i) {
+      StreamLanes(kFloats, n_size, out.stream, out.At(k_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
+        at.Store(at.Splat(0.0f), out.At(k_i, n_i));
+      });
+    }
+  }
+}
+
+HWY_INLINE void Body([[maybe_unused]] const Step& step, First) {
+  Core& core = step.core;
+  const Call& call = step.call;
+  const Point<3> point = step.point;
+  const Tile<const bf16, 2> lhs = step.lhs, rhs = step.rhs;
+  const Tile<float, 2> acc = step.acc;
+  const size_t k_size = lhs.high[1], n_size = rhs.high[1];
+  // tgmm.yaml:78  when begin < end:
+  const int64_t id = IndexAt(core, call.ids, "ids", point[2]);
+  const int32_t offset = HostAt(core, call.offsets, "offsets", id);
+  const int32_t offset_0 = HostAt(core, call.offsets, "offsets", id + 1);
+  if (offset < offset_0) {
+    // tgmm.yaml:82  acc += dot(left.T, right)
+    const RowRange live_0 = Within(  // elsewhere both operands are 0
+        offset - lhs.origin[0],
+        offset_0 - lhs.origin[0],
+        tm);
+    const auto panels_0 = PackA<bf16>(
+        Tile<const bf16, 2>{lhs.At(0, 0) + Signed(live_0.begin) * lhs.stride[0],
+                            {lhs.stride[1], lhs.stride[0]}},
+        k_size, live_0.end - live_0.begin, step.panels_0_memory);
+    const auto panels_1 = PackB<bf16>(
+        Tile<const bf16, 2>{rhs.At(0, 0) + Signed(live_0.begin) * rhs.stride[0],
+                            {rhs.stride[0], rhs.stride[1]}},
+        live_0.end - live_0.begin, n_size, step.panels_1_memory);
+    MultiplyTiles<Dot<bf16>>(panels_0.rows, panels_0, panels_1,
+                             SumsInRows(acc.At(0, 0), acc.stride[0], /*from_zero=*/true));
+  } else {
+    // tgmm.yaml:77  acc = 0
+    for (size_t k_i = 0; k_i < k_size; ++k_i) {
+      ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
+        at.Store(at.Splat(0.0f), acc.At(k_i, n_i));
+      });
+    }
+  }
+}
+
+HWY_INLINE void Body([[maybe_unused]] const Step& step, Middle) {
+  Core& core = step.core;
+  const Call& call = step.call;
+  const Point<3> point = step.point;
+  const Tile<const bf16, 2> lhs = step.lhs, rhs = step.rhs;
+  const Tile<float, 2> acc = step.acc;
+  const size_t k_size = lhs.high[1], n_size = rhs.high[1];
+  // tgmm.yaml:78  when begin < end:
+  const int64_t id = IndexAt(core, call.ids, "ids", point[2]);
+  const int32_t offset = HostAt(core, call.offsets, "offsets", id);
+  const int32_t offset_0 = HostAt(core, call.offsets, "offsets", id + 1);
+  if (offset < offset_0) {
+    // tgmm.yaml:82  acc += dot(left.T, right)
+    const RowRange live_0 = Within(  // elsewhere both operands are 0
+        offset - lhs.origin[0],
+        offset_0 - lhs.origin[0],
+        tm);
+    const auto panels_0 = PackA<bf16>(
+        Tile<const bf16, 2>{lhs.At(0, 0) + Signed(live_0.begin) * lhs.stride[0],
+                            {lhs.stride[1], lhs.stride[0]}},
+        k_size, live_0.end - live_0.begin, step.panels_0_memory);
+    const auto panels_1 = PackB<bf16>(
+        Tile<const bf16, 2>{rhs.At(0, 0) + Signed(live_0.begin) * rhs.stride[0],
+                            {rhs.stride[0], rhs.stride[1]}},
+        live_0.end - live_0.begin, n_size, step.panels_1_memory);
+    MultiplyTiles<Dot<bf16>>(panels_0.rows, panels_0, panels_1,
+                             SumsInRows(acc.At(0, 0), acc.stride[0], /*from_zero=*/false));
+  }
+}
+
+HWY_INLINE void Body([[maybe_unused]] const Step& step, Last) {
+  Core& core = step.core;
+  const Call& call = step.call;
+  const Point<3> point = step.point;
+  const Tile<const bf16, 2> lhs = step.lhs, rhs = step.rhs;
+  const Tile<float, 2> out = step.out, acc = step.acc;
+  const size_t k_size = lhs.high[1], n_size = rhs.high[1];
+  // tgmm.yaml:78  when begin < end:
+  const int64_t id = IndexAt(core, call.ids, "ids", point[2]);
+  const int32_t offset = HostAt(core, call.offsets, "offsets", id);
+  const int32_t offset_0 = HostAt(core, call.offsets, "offsets", id + 1);
+  if (offset < offset_0) {
+    // tgmm.yaml:82  acc += dot(left.T, right)
+    const RowRange live_0 = Within(  // elsewhere both operands are 0
+        offset - lhs.origin[0],
+        offset_0 - lhs.origin[0],
+        tm);
+    const auto panels_0 = PackA<bf16>(
+        Tile<const bf16, 2>{lhs.At(0, 0) + Signed(live_0.begin) * lhs.stride[0],
+                            {lhs.stride[1], lhs.stride[0]}},
+        k_size, live_0.end - live_0.begin, step.panels_0_memory);
+    const auto panels_1 = PackB<bf16>(
+        Tile<const bf16, 2>{rhs.At(0, 0) + Signed(live_0.begin) * rhs.stride[0],
+                            {rhs.stride[0], rhs.stride[1]}},
+        live_0.end - live_0.begin, n_size, step.panels_1_memory);
+    const auto start = [=](auto at, size_t k_i, size_t n_i) HWY_ATTR {
+      const auto acc_0 = at.Load(acc.At(k_i, n_i));
+      at.Prefetch(out.At(k_i, n_i));
+      return acc_0;
+    };
+    const auto finish = [=](auto at, auto sum, size_t k_i, size_t n_i) HWY_ATTR {
+      // tgmm.yaml:85  out = O(acc + f32(existing) if add_existing else acc)
+      at.Store(sum, out.At(k_i, n_i));
+    };
+    MultiplyTiles<Dot<bf16>>(panels_0.rows, panels_0, panels_1, TileSums(), start, finish, out);
+  } else {
+    // tgmm.yaml:85  out = O(acc + f32(existing) if add_existing else acc)
+    for (size_t k_i = 0; k_i < k_size; ++k_i) {
+      StreamLanes(kFloats, n_size, out.stream, out.At(k_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
+        const auto acc_1 = at.Load(acc.At(k_i, n_i));
+        at.Store(acc_1, out.At(k_i, n_i));
+      });
+    }
+  }
+}
+
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  const bool first_out = step.first_out, last_out = step.last_out;
+  const ReductionStep of_step{.first = first_out, .last = last_out};
+  ForReductionStep(of_step, [&](auto when) HWY_ATTR { Body(step, when); });
+}
+
+Target MakeTarget(const Call&, const Core&, Blocks blocks) {
+  return {blocks, PackedA<bf16>::Bytes(blocks.i, tm), PackedB<bf16>::Bytes(tm, blocks.j)};
+}
+}  // namespace kiln::tgmm_bf16_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::tgmm_bf16_text {
+using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
+HWY_EXPORT(RunStep);
+HWY_EXPORT(MakeTarget);
+
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const Blocks blocks(call, core);
+  const Target target = KILN_DISPATCH(MakeTarget)(call, core, Blocks(call, core));
+  const Blocks& blocks = target.blocks;
   const std::array<int64_t, 3> steps{DivUp(call.n, blocks.j), DivUp(call.k, blocks.i),
                                      int64_t{call.visits}};
   const Grid<3> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
@@ -244,11 +284,12 @@ void RunGrid(const Call& call, Core& core) {
   float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 9, 73}, acc_count,
                                                            {blocks.i, blocks.j});
   void* const panels_0_memory = Tiers::template Scratch<char>(core, {"panels_0", 22},
-                                                              PackedA<bf16>::Bytes(blocks.i, tm));
+                                                              target.panels_0_bytes);
   void* const panels_1_memory = Tiers::template Scratch<char>(core, {"panels_1", 23},
-                                                              PackedB<bf16>::Bytes(tm, blocks.j));
+                                                              target.panels_1_bytes);
   if (!core.ok()) return;
 
+  const auto body = KILN_DISPATCH(RunStep);
   const auto lhs_index = [&](auto& from, const Point<3>& at) {
     return Index<2>{IndexAt(from, call.tiles, "tiles", at[2]), at[1]};
   };
@@ -284,25 +325,18 @@ void RunGrid(const Call& call, Core& core) {
     const Index<3> last_out_at = out_index(core, at);
     const bool last_out = !next.more || next.run != at.run ||
         last_out_at != out_index(next_step, next);
-    RunStep(Step{core, call, at, lhs.WaitIn(lhs_index(core, at)), rhs.WaitIn(rhs_index(core, at)),
-                 out.Open(out_index(core, at), at.run), MakeTile(acc_memory, blocks.i, blocks.j),
-                 panels_0_memory, panels_1_memory, first_out, last_out});
-    if (!core.ok()) return;
+    const Step step{core, call, at, lhs.WaitIn(lhs_index(core, at)),
+                    rhs.WaitIn(rhs_index(core, at)), out.Open(out_index(core, at), at.run),
+                    MakeTile(acc_memory, blocks.i, blocks.j), panels_0_memory, panels_1_memory,
+                    first_out, last_out};
+    if (!RunBody(body, step)) return;
     if (!next.more || out.Leaves(out_index(next_step, next), next.run)) out.CopyOut();
   };
   ForSteps(grid, core, copy_in, run_step, locate);
   out.WaitOut();
 }
+}  // namespace kiln::tgmm_bf16_text
 
-void Run(const Call& call, Core& core) {
-  InItsMode(core, [&]<class Tiers>() { RunGrid<Tiers>(call, core); });
-}
-
-}  // namespace kiln::tgmm_bf16_text::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace kiln::tgmm_bf16_text { HWY_EXPORT(Run); }
 namespace kiln::inline tgmm_bf16_8c06a565 {
 
 Status tgmm_bf16(const Tensor<const int32_t>& sizes, int32_t group_offset,
@@ -348,7 +382,7 @@ Status tgmm_bf16(const Tensor<const int32_t>& sizes, int32_t group_offset,
       "partial or offsets[groups] == m or offsets[groups] == 0",
                 {{"offsets[groups]", IndexAt(check, call.offsets, "offsets", call.groups)},
                  {"groups", call.groups}, {"m", call.m}});
-  return check.Run(context, KILN_DISPATCH(tgmm_bf16_text::Run), call);
+  return check.Run(context, KILN_GRIDS(tgmm_bf16_text::RunGrid), call);
 }
 
 extern "C" KILN_EXPORT int32_t kiln_tgmm_bf16(

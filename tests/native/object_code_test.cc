@@ -14,14 +14,13 @@ extern const char kName[40] = "constant";
 int global;
 namespace kiln {
 struct Direct {}; struct Emulated {};
-template <class Tiers> int Walk(int x);
+template <class Tiers> [[gnu::noinline]] int Run(int x) { return x * 3 + global; }
+template int Run<Direct>(int);
+template int Run<Emulated>(int);
 namespace N_AVX2 {
 struct Step { int at; };
 [[gnu::noinline]] int Small(int x) { return x + 1; }
 [[gnu::noinline]] int Small(Step x) { return x.at + 1; }
-template <class Tiers> [[gnu::noinline]] int Run(int x) { return x * 3 + global; }
-template int Run<Direct>(int);
-template int Run<Emulated>(int);
 }
 namespace N_SVE_256 { [[gnu::noinline]] int Small(int x) { return x + 2; } }
 namespace N_lower { int Small(int x) { return x + 3; } }
@@ -50,13 +49,11 @@ TEST_CASE("code is counted by instruction set, what the emulator alone runs besi
     const auto &avx2 = code->targets[0], &sve = code->targets[1];
     CHECK(avx2.name == "AVX2");
     CHECK(sve.name == "SVE_256");
-    CHECK(avx2.emulator > 0);
-    CHECK(avx2.bytes >=
-          2 * avx2.emulator + 2);  // Run<Direct> is as large, and there are two Smalls
     CHECK(sve.bytes > 0);
-    CHECK(sve.bytes < avx2.bytes);
-    CHECK(sve.emulator == 0);
-    CHECK(code->common > 0);  // N_lower and N_ name none
+    CHECK(avx2.bytes >= 2 * sve.bytes);  // there are two Smalls
+    CHECK(code->emulator > 0);
+    // Run<Direct> is as large, and N_lower and N_ name no instruction set.
+    CHECK(code->common > 2 * code->emulator);
     CHECK(code->constants >= 40);
     CHECK(code->data >= 404);
     CHECK(code->unwind > 0);

@@ -28,12 +28,9 @@ void Line(const std::string& name, int64_t bytes, const std::string& note = "") 
 
 void Print(const std::string& kernel, const ObjectCode& code, bool direct_only) {
   std::cout << kernel << ", bytes of object code" << (direct_only ? ", Direct alone" : "") << ":\n";
-  for (const ObjectCode::Target& target : code.targets) {
-    Line(target.name, target.bytes,
-         target.emulator > 0 ? ", " + WithSeparators(target.emulator) + " of them the emulator's"
-                             : "");
-  }
-  Line("any", code.common);
+  for (const ObjectCode::Target& target : code.targets) Line(target.name, target.bytes);
+  Line("any", code.common,
+       code.emulator > 0 ? ", " + WithSeparators(code.emulator) + " of them the emulator's" : "");
   Line("constants", code.constants);
   Line("data", code.data);
   Line("unwinding", code.unwind);

@@ -138,15 +138,17 @@ std::optional<ObjectCode> ReadObjectCode(std::string_view file, std::string* why
   std::map<std::string, ObjectCode::Target> targets;
   std::set<std::pair<uint64_t, uint64_t>> seen;  // constructors have two names
   elf.ForFunctions([&](const Elf64_Sym& symbol, std::string_view name, uint64_t section) {
-    const std::string target = TargetOf(name);
-    if (target.empty() || section >= elf.sections().size() || !IsCode(elf.sections()[section]))
-      return;
+    if (section >= elf.sections().size() || !IsCode(elf.sections()[section])) return;
     if (!seen.emplace(section, symbol.st_value).second) return;
     const auto bytes = static_cast<int64_t>(symbol.st_size);
+    const std::string target = TargetOf(name);
+    if (target.empty()) {
+      if (name.find("8Emulated") != name.npos) code.emulator += bytes;
+      return;
+    }
     ObjectCode::Target& of = targets[target];
     of.name = target;
     of.bytes += bytes;
-    if (name.find("8Emulated") != name.npos) of.emulator += bytes;
     code.common -= bytes;
   });
   for (auto& [name, target] : targets) code.targets.push_back(target);

@@ -14,10 +14,10 @@ struct ObjectCode {
   struct Target {
     std::string name;  // as Highway has it: "AVX3_DL"
     int64_t bytes = 0;
-    int64_t emulator = 0;  // of them: what runs in Emulated alone
   };
   std::vector<Target> targets;  // by name
-  int64_t common = 0;  // code that is there once: checks of arguments, templates of any set
+  int64_t common = 0;           // code that is there once: checks of arguments, grids
+  int64_t emulator = 0;         // of it: what runs in Emulated alone
   int64_t constants = 0;
   int64_t data = 0;    // that can be written, or is as soon as it is loaded
   int64_t unwind = 0;  // tables for who walks the stack

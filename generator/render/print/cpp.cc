@@ -24,8 +24,9 @@ constexpr std::string_view kOwnWords =
     "first fold FoldLanes ForLanes ForReductionStep ForRows ForSteps ForTiles from FromBits Grid "
     "grid "
     "GroupedRows GroupMetadata GroupSteps Guarded hn Hold HostArray HostAt hwy i4 In Index "
-    "index IndexAt Init InItsMode InRange int16_t int32_t int64_t int8_t kAscending kDescending "
-    "kDoubles kFloats kiln kiln_context KILN_INLINE_ATTR KILN_MULTIPLIES_BF16 kiln_status kInts "
+    "index IndexAt Init InRange int16_t int32_t int64_t int8_t kAscending kDescending "
+    "kDoubles kFloats kiln kiln_context KILN_GRIDS KILN_INLINE_ATTR KILN_MULTIPLIES_BF16 "
+    "kiln_status kInts "
     "Last last Likely Line live LiveRows LoadOne locate Made MakeDenseTile MakeTile MaskMaps "
     "MatrixA "
     "MatrixB Memory "
@@ -35,7 +36,8 @@ constexpr std::string_view kOwnWords =
     "PackAOf PackB PackBOf PackedA PackedAT PackedB PackedBT Pad PartOf PassSize PastEnd Point "
     "point PrefetchAcross PrefetchNextRow PrefetchRowsAhead PrefetchStream ReductionStep row "
     "RowRange Rows rows RowsOfStay "
-    "RowSteps Run run SmallA SmallB StreamsPieces "
+    "RowSteps Run run RunBody SmallA SmallB StreamsPieces target Target MakeTarget DotIn DotView "
+    "DotFormat ViewOf kDotFormat of_step body "
     "run_step RunGrid RunStep Scratch Signed SingleStep size_t Sorted SparsifyMask StackOf "
     "StoredCols "
     "specialization Squeezed start Status status Step step steps StoreOne StreamLanes StripSize "
@@ -46,7 +48,8 @@ constexpr std::string_view kOwnWords =
 /// `x_memory`, `first_x`: what templates make of a name, which no other name may be then.
 bool IsDerived(std::string_view name) {
   return name.starts_with("first_") || name.starts_with("last_") || name.ends_with("_memory") ||
-         name.ends_with("_count") || name.ends_with("_index") || name.ends_with("_tensor");
+         name.ends_with("_count") || name.ends_with("_format") || name.ends_with("_bytes") ||
+         name.ends_with("_index") || name.ends_with("_tensor");
 }
 
 std::string Digits(double value, bool single) {

@@ -8,12 +8,15 @@ namespace {
 
 using Layout = OperandPlan::Layout;
 
+std::string OfPoint(AxisId axis) { return "point[" + std::to_string(axis.number()) + "]"; }
+std::string OfSteps(AxisId axis) { return "steps[" + std::to_string(axis.number()) + "]"; }
+
 }  // namespace
 
 ScalarPrinter::Names BodyView::MakeNames() {
   ScalarPrinter::Names names;
-  names.axis = [this](AxisId axis) { return OfPoint(axis); };
-  names.steps = [this](AxisId axis) { return OfSteps(axis); };
+  names.axis = OfPoint;
+  names.steps = OfSteps;
   names.visit = [this](const element::IsVisit& is) { return Visit(is); };
   names.loop = [this](LoopId loop) { return LoopName(loop); };
   names.variable = [this](VariableId variable) { return VariableName(variable); };
@@ -23,26 +26,11 @@ ScalarPrinter::Names BodyView::MakeNames() {
     return names_[edge.ref] + kMembers[static_cast<int>(edge.which)] + std::to_string(edge.axis) +
            "]";
   };
-  names.scalar = [this](RefId ref) { return OfCall(names_[ref]); };
-  names.dim = [this](DimId dim) { return OfCall(names_[dim]); };
+  names.scalar = [this](RefId ref) { return "call." + names_[ref]; };
+  names.dim = [this](DimId dim) { return "call." + names_[dim]; };
   names.param = [this](int param) { return names_.Param(param); };
   names.core = "core";
   return names;
-}
-
-std::string BodyView::OfCall(const std::string& member) {
-  uses_.call = true;
-  return "call." + member;
-}
-
-std::string BodyView::OfPoint(AxisId axis) {
-  uses_.point = true;
-  return "point[" + std::to_string(axis.number()) + "]";
-}
-
-std::string BodyView::OfSteps(AxisId axis) {
-  uses_.steps = true;
-  return "steps[" + std::to_string(axis.number()) + "]";
 }
 
 /// The first or last step of a stay: by the axes it walks over where they say it.

@@ -267,11 +267,12 @@ void BodyView::CountedLoop(const stage::For& loop, Fields* fields) {
 }
 
 void BodyView::LoopOfTurns(const stage::While& loop, int line, Fields* fields) {
-  fields->Set("index", VariableName(loop.turn));
+  const std::string index = VariableName(loop.turn);
+  fields->Set("index", index);
   fields->SetList("before", List(loop.before));
   fields->Set("condition", scalars_.Print(*loop.condition));
   fields->Set("most", loop.most ? scalars_.Print(*loop.most) : "core.most_turns()");
-  fields->Set("line", std::to_string(line));
+  fields->Set("fail", "core.FailEndless(" + std::to_string(line) + ", " + index + ")");
   fields->SetList("body", List(loop.body));
   last_line_ = 0;
 }

@@ -14,26 +14,14 @@
 
 namespace kiln::render {
 
-/// The stages of one body as fields for templates. The text is that of a member function of Step,
-/// so that all of the step has its name there.
+/// The stages of one body as fields for templates. What the text mentions of a step has its name
+/// there.
 class BodyView {
  public:
   BodyView(const Plan& plan, const KernelNames& names, std::string spec_file);
 
   /// `stages`, and `counts`, extents that they mention.
   Fields Make(const Stages& stages);
-
-  /// What the text mentions of a step besides its operands.
-  struct Uses {
-    bool call = false, point = false, steps = false;
-
-    void Add(const Uses& other) {
-      call |= other.call;
-      point |= other.point;
-      steps |= other.steps;
-    }
-  };
-  const Uses& uses() const { return uses_; }
 
  private:
   std::vector<Fields> List(const Stages& stages);
@@ -106,9 +94,6 @@ class BodyView {
   bool Varies(const Place& place) const;
 
   ScalarPrinter::Names MakeNames();
-  std::string OfCall(const std::string& member);
-  std::string OfPoint(AxisId axis);
-  std::string OfSteps(AxisId axis);
   std::string Visit(const element::IsVisit& is);
   std::string FirstStep();
   std::string Count(SpaceId space);
@@ -144,7 +129,6 @@ class BodyView {
   std::set<PanelsId> computed_;                         // panels of a B that are so
   std::string taps_;                                    // the list of the dot at hand
   int last_line_ = 0;
-  Uses uses_;
 };
 
 /// A list of `field`, each with the `comma` that follows it, which is `end` for the last.

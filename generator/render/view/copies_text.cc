@@ -24,7 +24,7 @@ std::string BodyView::PartOf(const CopyWindow& window) {
   const RefId ref = plan_[window.begin.buffer].ref;
   const bool hbm = kernel_[ref].memory == Memory::kAny;
   const RefId array(kernel_.ArrayOf(ref.number()));
-  const std::string name = hbm ? OfCall(names_[array]) : names_[ref];
+  const std::string name = hbm ? "call." + names_[array] : names_[ref];
   const Shape& extents = hbm ? kernel_[ref].array : kernel_[ref].view;
   std::string cuts;
   for (size_t d = 0; d < window.dimensions.size(); ++d) {

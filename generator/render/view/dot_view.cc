@@ -4,6 +4,7 @@
 #include "generator/plan/scaled.h"
 #include "generator/plan/walk.h"
 #include "generator/render/view/body_view.h"
+#include "generator/render/view/mentions.h"
 
 namespace kiln::render {
 namespace {
@@ -18,6 +19,15 @@ std::string FunctionOf(stage::InPlace in_place) {
       return "Matrix";
   }
   __builtin_unreachable();
+}
+
+/// What a lambda captures that is these stages and these lines: what it reads by value, so that it
+/// stays in registers, but for what is no value.
+std::string CapturesOf(const std::vector<Fields>& stages, const std::string& lines) {
+  std::string captures = "=";
+  for (const char* name : {"core", "call"})
+    if (Mentions(stages, name) || Mentions(lines, name)) captures += std::string(", &") + name;
+  return captures;
 }
 
 }  // namespace
@@ -85,6 +95,7 @@ void BodyView::StartAndFinish(const stage::Dot& dot, const ElementPtr& from, con
   const bool has_start = !lines.empty(), has_finish = !finish.empty();
   fields->SetFlag("has_start", has_start);
   fields->Set("start_lines", LinesOf(lines));
+  fields->Set("start_captures", CapturesOf({}, LinesOf(lines)));
   std::string functions;
   if (has_start || has_finish) functions += has_start ? ", start" : ", Nothing()";
   if (has_finish) functions += ", finish";
@@ -101,7 +112,9 @@ void BodyView::StartAndFinish(const stage::Dot& dot, const ElementPtr& from, con
   vectors_.insert(dot.sum);
   fields->SetFlag("has_finish", has_finish);
   fields->Set("sum", VariableName(dot.sum));
-  fields->SetList("body", List(finish));
+  std::vector<Fields> body = List(finish);
+  fields->Set("captures", CapturesOf(body, ""));
+  fields->SetList("body", std::move(body));
   fields->Set("at", "auto at");
   fields->Set("row", parameter(dot.row));
   fields->Set("col", parameter(dot.col));
@@ -176,6 +189,7 @@ void BodyView::ScaledPanels(const stage::Pack& pack, Fields* fields) {
   const Scaled scaled = *ScaledBy(plan_, pack);
   const std::string rows = Count(pack.rows), depth = Count(plan_[pack.row].space);
   fields->Set("name", names_[pack.panels]);
+  fields->Set("memory", "step." + names_[pack.panels] + "_memory");
   fields->Set("types", StorageType(plan_[pack.panels].element) +
                            (scaled.run == 0 ? "" : ", " + std::to_string(scaled.run)));
   fields->Set("stored", Matrix(scaled.stored, pack.row, pack.col));
@@ -190,7 +204,10 @@ void BodyView::ScaledPanels(const stage::Pack& pack, Fields* fields) {
   std::vector<std::string> lines;
   lanes_ = pack.col;
   loaded_.clear();
-  if (scaled.scale) fields->Set("value", Vector(scaled.scale, &lines, /*whole=*/true));
+  std::string value;
+  if (scaled.scale) value = Vector(scaled.scale, &lines, /*whole=*/true);
+  fields->Set("captures", CapturesOf({}, LinesOf(lines) + value));
+  fields->Set("value", value);
   fields->Set("lines", LinesOf(lines));
   lanes_ = {};
   LeaveLoop(pack.col);
@@ -217,6 +234,7 @@ void BodyView::ComputedPanels(const stage::Pack& pack, Fields* fields) {
   const bool is_a = panels.side == Side::kA;
   const std::string rows_of_a = is_a ? "" : Count(pack.rows) + ", ";
   fields->Set("name", name);
+  fields->Set("memory", "step." + name + "_memory");
   fields->Set("function", (is_a ? "PackAOf<" : "PackBOf<") + StorageType(panels.element) + ">");
   fields->Set("extents",
               rows_of_a + Count(plan_[pack.row].space) + ", " + Count(plan_[pack.col].space));
@@ -225,10 +243,13 @@ void BodyView::ComputedPanels(const stage::Pack& pack, Fields* fields) {
   lanes_ = pack.col;
   loaded_.clear();
   const int line = last_line_;
-  fields->SetList("body", List(pack.body));
+  std::vector<Fields> body = List(pack.body);
   last_line_ = line;
   std::vector<std::string> lines = PrefetchLines(pack.prefetches, pack.col, nullptr);
-  fields->Set("value", VectorToStore(pack.value, panels.element, &lines));
+  const std::string value = VectorToStore(pack.value, panels.element, &lines);
+  fields->Set("captures", CapturesOf(body, LinesOf(lines) + value));
+  fields->SetList("body", std::move(body));
+  fields->Set("value", value);
   fields->Set("lines", LinesOf(lines));
   lanes_ = {};
   LeaveLoop(pack.col);
@@ -263,7 +284,8 @@ void BodyView::PackLines(const stage::Pack& pack, std::vector<std::string>* line
   lines->push_back("const auto " + name + " = " + function + StorageType(panels.element) + ">(");
   lines->push_back("    " + MatrixAt(corner, pack.place, pack.row, pack.col) + ",");
   const bool needs_memory = NeedsMemory(plan_, pack);
-  lines->push_back("    " + rows + ", " + cols + (needs_memory ? ", " + name + "_memory);" : ");"));
+  lines->push_back("    " + rows + ", " + cols +
+                   (needs_memory ? ", step." + name + "_memory);" : ");"));
 }
 
 }  // namespace kiln::render

@@ -236,7 +236,10 @@ void KernelView::Specializations() {
     all |= plans_[f]->dots;
     Fields specialization = SpecializationView(*plans_[f], spec_file_).Make();
     specialization.SetFlag("named", many);
-    specialization.Set("namespace", f == 0 ? "base" : "variant_" + std::to_string(f));
+    const std::string space = f == 0 ? "base" : "variant_" + std::to_string(f);
+    specialization.Set("namespace", space);
+    specialization.Set("qualifier", many ? space + "::" : "");
+    specialization.Set("within", many ? "::" + space : "");
     specialization.Set("number", std::to_string(f));
     std::string when = "where no condition holds";
     if (f > 0) {

@@ -7,13 +7,17 @@
 #include "generator/render/view/body_view.h"
 #include "generator/render/view/specialization_view.h"
 
-/// How the walk over the grid holds operands and memory.
+/// How the walk over the grid holds operands.
 namespace kiln::render {
 namespace {
 
 using Layout = OperandPlan::Layout;
 
 }  // namespace
+
+bool SpecializationView::IsOfDot(RefId r) const {
+  return plan_.operands[r].layout != Layout::kRows;
+}
 
 std::string SpecializationView::Type(const Ref& ref) const {
   return (ref.role == Role::kOutput ? "" : "const ") + StorageType(ref.dtype);
@@ -41,10 +45,19 @@ std::string SpecializationView::Format(RefId r) const {
   }
 }
 
-std::string SpecializationView::StepType(RefId r) const {
+void SpecializationView::InStep(const std::string& type, const std::string& name,
+                                const std::string& value) {
+  step_.push_back({type, name, value, ""});
+}
+
+void SpecializationView::OperandInStep(RefId r, const std::string& value) {
   const Ref& ref = kernel_[r];
-  if (plan_.operands[r].layout != OperandPlan::Layout::kRows) return Format(r) + "::View";
-  return "Tile<" + Type(ref) + ", " + std::to_string(ref.view.size()) + ">";
+  const std::string& name = names_[r];
+  if (IsOfDot(r)) {
+    step_.push_back({"DotView", name, value, "ViewOf<" + Format(r) + ">"});
+  } else {
+    InStep("Tile<" + Type(ref) + ", " + std::to_string(ref.view.size()) + ">", name, value);
+  }
 }
 
 /// The space of an array's dimension; none where the body does not see it.
@@ -195,14 +208,21 @@ void SpecializationView::Copied() {
 }
 
 /// Bools of the step that say where stays begin and end.
-void SpecializationView::Visits(RefId r, std::vector<Fields>* visits) {
+void SpecializationView::Visits() {
+  std::vector<Fields> visits;
+  for (const RefId r : IdsOf(kernel_.refs))
+    if (IsPipelined(kernel_[r])) VisitsOf(r, &visits);
+  fields_.SetList("visits", std::move(visits));
+}
+
+void SpecializationView::VisitsOf(RefId r, std::vector<Fields>* visits) {
   for (const bool first : {true, false}) {
     const OperandPlan& operand = plan_.operands[r];
     if (!(first ? operand.knows_first : operand.knows_last)) continue;
     Fields& v = visits->emplace_back();
     const std::string prefix = first ? "first_" : "last_";
     v.Set("visit", prefix + names_[r]);
-    visit_names_.push_back(prefix + names_[r]);
+    InStep("bool", prefix + names_[r], prefix + names_[r]);
     v.SetFlag("is_first", first);
     const std::string block_type = "Index<" + std::to_string(kernel_[r].array.size()) + ">";
     v.Set("block", block_type);
@@ -238,7 +258,12 @@ void SpecializationView::GiveInput(RefId r, Fields* f) {
           f);
   f->Set("borrower", std::to_string(Borrower(r).number()));
   f->SetFlag("lends", bool(Borrower(r)));
-  step_values_.push_back(names_[r] + ".WaitIn(" + IndexAt(r, "core", "at") + ")");
+  OperandInStep(r, names_[r] + ".WaitIn(" + IndexAt(r, "core", "at") + ")");
+  if (IsOfDot(r)) {
+    const std::string rank = std::to_string(ref.array.size());
+    target_.push_back({"DotFormat<" + rank + ">", names_[r] + "_format",
+                       "kDotFormat<" + Format(r) + ", " + rank + ">"});
+  }
 }
 
 std::string SpecializationView::InitOf(RefId r) const {
@@ -260,12 +285,11 @@ void SpecializationView::GiveOutput(RefId r, Fields* f) {
   const Ref& ref = kernel_[r];
   AddRest({{InitOf(r), "NoInit()"}, BuffersOf(ref)}, f);
   f->SetFlag("watched", plan_.operands[r].watched);
-  step_values_.push_back(names_[r] + ".Open(" + IndexAt(r, "core", "at") + ", at.run)");
+  OperandInStep(r, names_[r] + ".Open(" + IndexAt(r, "core", "at") + ", at.run)");
 }
 
 void SpecializationView::Operands() {
-  std::vector<std::pair<std::string, std::string>> members;
-  std::vector<Fields> ins, outs, holds, visits;
+  std::vector<Fields> ins, outs, holds;
   fields_.SetList("shared_blocks", SharedBlocks());
   fields_.SetList("index_maps", IndexMaps());
   bool any_reads_data = false, any_maps = false, looks_ahead = false;
@@ -274,15 +298,14 @@ void SpecializationView::Operands() {
     const Ref& ref = kernel_[r];
     InSmem(r, &holds);
     if (tiles_in_smem.count(r)) {
-      members.emplace_back(StepType(r), names_[r]);
-      step_values_.push_back("TileOf<" + std::to_string(ref.view.size()) + ">(call." + names_[r] +
-                             ")");
+      OperandInStep(r, "TileOf<" + std::to_string(ref.view.size()) + ">(call." + names_[r] + ")");
     }
     if (!IsPipelined(ref)) continue;
     const bool output = ref.role == Role::kOutput;
-    members.emplace_back(StepType(r), names_[r]);
     Fields& f = (output ? outs : ins).emplace_back();
     f.Set("operand_name", names_[r]);
+    f.SetFlag("of_dot", IsOfDot(r));
+    f.Set("type", StorageType(ref.dtype));
     f.Set("format", Format(r));
     f.Set("array_rank", std::to_string(ref.array.size()));
     f.Set("operand", Operand(r));
@@ -296,9 +319,7 @@ void SpecializationView::Operands() {
     looks_ahead = looks_ahead || (may_fail && (output || plan_.operands[r].knows_last));
     any_maps = any_maps || (!output && !index_map.IsConstant());
     output ? GiveOutput(r, &f) : GiveInput(r, &f);
-    Visits(r, &visits);
   }
-  fields_.SetList("members", Declarations(members));
   const auto copy = [&](const char* name, const std::string& from, const std::string& at) {
     fields_.Set(name, (any_reads_data ? from + ", " : "") + at);
   };
@@ -310,85 +331,6 @@ void SpecializationView::Operands() {
   fields_.SetList("ins", std::move(ins));
   fields_.SetList("outs", std::move(outs));
   fields_.SetList("holds", std::move(holds));
-  fields_.SetList("visits", std::move(visits));
-}
-
-std::string SpecializationView::ExtentList(const Buffer& buffer, bool all) const {
-  std::vector<std::string> extents;
-  for (size_t d = 0; d < buffer.extents.size(); ++d) {
-    if (all || Keeps(buffer, d)) extents.push_back(BlockSize(buffer.extents[d], buffer.spaces[d]));
-  }
-  return Joined(extents);
-}
-
-/// Those of A that tiles read where they are: of a B some machines make panels all the same.
-std::set<PanelsId> RowsInPlace(const Plan& plan) {
-  std::set<PanelsId> in_place, packed;
-  for (const BodyPlan& body : plan.bodies) {
-    ForEachStage(body.stages, [&](const Stage& stage) {
-      const auto* pack = As<stage::Pack>(stage);
-      if (!pack) return;
-      (NeedsMemory(plan, *pack) ? packed : in_place).insert(pack->panels);
-    });
-  }
-  for (const PanelsId panels : packed) in_place.erase(panels);
-  return in_place;
-}
-
-/// Scratch, values that need a place, and panels packed where they are used.
-void SpecializationView::Memory() {
-  std::vector<Fields> scratch, panels;
-  bool forgets_any = false;
-  const std::set<BufferId> used = UsedBuffers(plan_);
-  for (const BufferId b : plan_.buffers.ids()) {
-    const Buffer& buffer = plan_[b];
-    const bool of_spec = bool(buffer.ref);
-    if (of_spec && kernel_[buffer.ref].role != Role::kScratch) continue;
-    if (!of_spec && (buffer.in_register || !used.count(b))) continue;
-    Fields& f = scratch.emplace_back();
-    const std::string type = StorageType(buffer.dtype);
-    const std::string extents = ExtentList(buffer, /*all=*/false);
-    int rank = 0;
-    for (size_t d = 0; d < buffer.extents.size(); ++d) rank += Keeps(buffer, d);
-    const bool accumulator = plan_.IsAccumulator(b);
-    f.Set("buffer", names_[b]);
-    f.Set("type", type);
-    f.Set("member_type",
-          accumulator ? type + "*" : "Tile<" + type + ", " + std::to_string(rank) + ">");
-    f.Set("operand", of_spec ? Operand(buffer.ref)
-                             : "{" + Quoted(names_[b]) + ", " + std::to_string(b.number()) + "}");
-    f.Set("count", accumulator    ? "AccumulatorSize(" + extents + ")"
-                   : buffer.dense ? "DenseSize<" + type + ">(" + extents + ")"
-                                  : "TileSize<" + type + ">(" + extents + ")");
-    // What budgets count is the spec's shape.
-    f.Set("extents", "{" + ExtentList(buffer, /*all=*/of_spec) + "}");
-    const std::string memory = names_[buffer.same_as ? buffer.same_as : b] + "_memory";
-    f.SetFlag("owns", !buffer.same_as);
-    const bool forgets = of_spec && !accumulator;  // the first step stores all of that
-    f.SetFlag("forgets", forgets);
-    forgets_any = forgets_any || forgets;
-    const std::string arguments = "(" + memory + (extents.empty() ? "" : ", " + extents) + ")";
-    step_values_.push_back(accumulator    ? memory
-                           : buffer.dense ? "MakeDenseTile" + arguments
-                                          : "MakeTile" + arguments);
-  }
-  const std::set<PanelsId> in_place = RowsInPlace(plan_);
-  for (const PanelsId p : plan_.panels.ids()) {
-    if (in_place.count(p)) continue;
-    const Panels& source = plan_[p];
-    Fields& f = panels.emplace_back();
-    f.Set("panel", names_[p]);
-    step_values_.push_back(names_[p] + "_memory");
-    f.Set("bytes", std::string(source.side == Side::kA ? "PackedA<" : "PackedB<") +
-                       StorageType(source.element) + ">::Bytes(" +
-                       BlockSize(source.rows, source.row_space) + ", " +
-                       BlockSize(source.cols, source.col_space) + ")");
-    f.Set("operand", "{" + Quoted(names_[p]) + ", " +
-                         std::to_string(plan_.buffers.size() + p.position()) + "}");
-  }
-  fields_.SetFlag("forgets_any", forgets_any);
-  fields_.SetList("scratch", std::move(scratch));
-  fields_.SetList("panels", std::move(panels));
 }
 
 }  // namespace kiln::render

@@ -1,18 +1,11 @@
 #include <algorithm>
 
+#include "generator/render/view/mentions.h"
 #include "generator/render/view/specialization_view.h"
 
 /// What several operands have in common, the shape of their blocks and where these are at a step,
 /// has one name in the text.
 namespace kiln::render {
-namespace {
-
-bool Mentions(const std::string& text, const char* word) {
-  return text.find(word) != std::string::npos;
-}
-
-}  // namespace
-
 std::string SpecializationView::IndexList(RefId r) const {
   std::vector<std::string> index;
   for (const auto& [start, extent] : plan_.operands[r].index.dimensions) {
@@ -81,7 +74,7 @@ std::vector<Fields> SpecializationView::IndexMaps() {
     const std::string name = is_only ? "block_index" : NameOfAll(map.of) + "index";
     for (const RefId r : map.of) index_maps_[r] = name;
     const std::string parameters =
-        (map.may_fail ? "auto& from, " : "") + PointParameter(Mentions(map.index, "at["));
+        (map.may_fail ? "auto& from, " : "") + PointParameter(Mentions(map.index, "at"));
     constexpr size_t kAround = 48;  // columns of a line that are none of these
     fields.emplace_back()
         .Set("index_map", name)

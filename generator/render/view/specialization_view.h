@@ -41,6 +41,16 @@ class SpecializationView {
   Fields Make();
 
  private:
+  /// A member of Step, its value in the grid, and what makes of it what a body has, if that is
+  /// something else.
+  struct StepMember {
+    std::string type, name, value, view;
+  };
+  /// A member of Target.
+  struct TargetMember {
+    std::string type, name, value;
+  };
+
   int Line(const Ref& ref) const { return kernel_.source->Locate(ref.span.begin).line; }
 
   ScalarPrinter::Names NamesOfWalk(const std::string& reporter) const;
@@ -48,8 +58,13 @@ class SpecializationView {
   void Banner();
   void Grid();
   void FreeBlocks();
+  void FromTarget();
+  void Given();
   void Bodies();
-  void Given(const BodyView::Uses& uses);
+  void Step();
+  std::pair<std::string, std::string> EndsOfReduction() const;
+  static std::string LocalType(const StepMember& member);
+  std::vector<Fields> Locals(const std::vector<Fields>& stages, const std::string& line) const;
 
   // specialization_locate.cc
   void Locate();
@@ -67,10 +82,13 @@ class SpecializationView {
   void Operands();
   void Memory();
   void InSmem(RefId ref, std::vector<Fields>* holds) const;
-  void Visits(RefId ref, std::vector<Fields>* visits);
+  void Visits();
+  void VisitsOf(RefId ref, std::vector<Fields>* visits);
   std::string Type(const Ref& ref) const;
   std::string Format(RefId ref) const;
-  std::string StepType(RefId ref) const;
+  bool IsOfDot(RefId ref) const;
+  void InStep(const std::string& type, const std::string& name, const std::string& value);
+  void OperandInStep(RefId ref, const std::string& value);
   std::string Blocks(RefId ref) const;
   /// The extent of a dimension of the space: a member of Blocks where that is free.
   std::string BlockSize(const Size& size, SpaceId space) const;
@@ -97,7 +115,8 @@ class SpecializationView {
   ScalarPrinter walk_, map_;  // of a step, and of an index map
   Fields fields_;
   std::map<RefId, std::string> index_maps_, blocks_;  // what they are called where they are shared
-  std::vector<std::string> step_values_, visit_names_;  // in the order of Step's members
+  std::vector<StepMember> step_;
+  std::vector<TargetMember> target_;
 };
 
 }  // namespace kiln::render

@@ -5,6 +5,7 @@
 #include <initializer_list>
 
 #include "kiln/call/context.h"
+#include "kiln/call/mode.h"
 #include "kiln/core/status.h"
 #include "kiln/core/tensor.h"
 #include "kiln/core/types.h"
@@ -98,14 +99,15 @@ class CallCheck {
   void Take(const Status& status);
   /// Runs the call, unless an argument is wrong. `specialization`: 0: the base.
   template <class Call>
-  Status Run(Context& context, void (*run)(const Call&, Core&), const Call& call,
+  Status Run(Context& context, const Grids<Call>& grids, const Call& call,
              int specialization = 0) const {
     if (!ok()) return status_;
     RunOptions how = how_;
     how.specialization = specialization;
     how.bytes = bytes();
     how.check = this;
-    return context.Run(run, call, how);
+    using OfGrids = internal::CallOfGrids<Call>;
+    return context.Run(&OfGrids::Run, OfGrids{grids, call}, how);
   }
   /// Returns false.
   bool Fail(Code code, const char* format, ...) __attribute__((format(printf, 3, 4)));

@@ -90,6 +90,13 @@ struct Context::Workspace {
     return {};
   }
 
+  /// What steps have run on, or 0.
+  int64_t Target() const {
+    int64_t target = 0;
+    for (int c = 0; target == 0 && c < count; ++c) target = cores[c]->target();
+    return target;
+  }
+
   /// Blocks that no step of any core has visited.
   void CheckCoverage() const {
     for (size_t o = 0; o < cores[0]->records().size(); ++o) {
@@ -364,7 +371,7 @@ Status Context::RunAsAsked(void (*invoke)(const void* bound, Core& core), const 
     if (status.ok()) status = workspace->FirstOf(&Core::late);
     if (status.ok() && workspace->lacks_memory.load(std::memory_order_relaxed))
       throw std::bad_alloc();
-    if (ran != nullptr) *ran = {options, cores, workspace->cores[0]->target(), {}, kOk};
+    if (ran != nullptr) *ran = {options, cores, workspace->Target(), {}, kOk};
     GiveBack(std::move(workspace), cores);
   } catch (const std::bad_alloc&) {
     const bool named = how.kernel != nullptr;

@@ -3,23 +3,41 @@
 
 #include "kiln/core/core.h"
 #include "kiln/core/version.h"
-#include "kiln/direct/direct.h"
-#include "kiln/emulate/emulated.h"
 
 namespace kiln::inline KILN_ABI {
 
-/// Calls run<Direct>() or run<Emulated>(), as the call says. What is compiled with KILN_DIRECT_ONLY
-/// has the first alone, and a fifth to a third less code. Static, since kernels of both kinds may
-/// be in one program.
-template <class Run>
-static inline void InItsMode(Core& core, const Run& run) {
-#ifdef KILN_DIRECT_ONLY
-  if (core.emulated())
-    return core.Fail(kCall, "the kernel is compiled for Direct alone (KILN_DIRECT_ONLY)");
-#else
-  if (core.emulated()) return run.template operator()<Emulated>();
-#endif
-  run.template operator()<Direct>();
-}
+/// A kernel's grid as it is compiled for each of the machines; `emulated` may be null.
+template <class Call>
+struct Grids {
+  void (*direct)(const Call& call, Core& core);
+  void (*emulated)(const Call& call, Core& core);
+};
 
+/// RunGrid<Direct> and RunGrid<Emulated>. What is compiled with KILN_DIRECT_ONLY has the first
+/// alone, and a fifth to a third less code.
+#ifdef KILN_DIRECT_ONLY
+#define KILN_GRIDS(RunGrid) \
+  { RunGrid<kiln::Direct>, nullptr }
+#else
+#define KILN_GRIDS(RunGrid) \
+  { RunGrid<kiln::Direct>, RunGrid<kiln::Emulated> }
+#endif
+
+namespace internal {
+
+/// A call of a kernel, on each core.
+template <class Call>
+struct CallOfGrids {
+  const Grids<Call>& grids;
+  const Call& call;
+
+  static void Run(const CallOfGrids& of, Core& core) {
+    if (!core.emulated()) return of.grids.direct(of.call, core);
+    if (of.grids.emulated == nullptr)
+      return core.Fail(kCall, "the kernel is compiled for Direct alone (KILN_DIRECT_ONLY)");
+    of.grids.emulated(of.call, core);
+  }
+};
+
+}  // namespace internal
 }  // namespace kiln::inline KILN_ABI

@@ -3,6 +3,7 @@
 //
 // A kernel's text knows these members of both machines:
 //   In       an operand that is read: CopyIn starts to bring a block, WaitIn delivers it
+//   DotIn    the same of a dot
 //   Out      one that is written: Open gives the block, CopyOut starts to write it back, WaitOut
 //            finishes all; Leaves says whether a step ends the block's stay
 //   Scratch  memory of the core; Forget makes it undefined again; Hold counts what is in SMEM
@@ -21,44 +22,19 @@
 
 namespace kiln::inline KILN_ABI {
 
-namespace internal {
-
-/// An operand of a dot, for any instruction set.
-template <typename T, int R>
-class TypedDotCopies : public DotCopies<R> {
- protected:
-  [[gnu::noinline]] TypedDotCopies(const DotFormat<R>& format, Core& core, const Operand& operand,
-                                   const Tensor<const T>& tensor,
-                                   const std::array<BlockDim, R>& dims, const Pad<T>& pad,
-                                   int64_t window, int64_t rows)
-      : DotCopies<R>(core, operand, {tensor.template extents<R>(), dims}, format, &tensor_, &pad_,
-                     rows),
-        tensor_(tensor),
-        pad_(pad) {
-    this->Begin(window);
-  }
-  ~TypedDotCopies() = default;
-
- private:
-  const Tensor<const T> tensor_;
-  const Pad<T> pad_;
-};
-
-}  // namespace internal
-
 struct Direct {
   /// `window`: how many blocks one after another come back; 0: none does.
   template <class Format, int R>
-  class RowsIn final : public internal::BlockCopies<R> {
+  class In final : public internal::BlockCopies<R> {
     using Base = internal::BlockCopies<R>;
 
    public:
     using T = typename Format::Element;
     using View = typename Format::View;
 
-    [[gnu::noinline]] RowsIn(Core& core, const Operand& operand, const Tensor<const T>& tensor,
-                             const std::array<BlockDim, R>& dims, const Pad<T>& pad = NoPad(),
-                             int /*buffers*/ = 2, int64_t window = 0)
+    [[gnu::noinline]] In(Core& core, const Operand& operand, const Tensor<const T>& tensor,
+                         const std::array<BlockDim, R>& dims, const Pad<T>& pad = NoPad(),
+                         int /*buffers*/ = 2, int64_t window = 0)
         : Base(core, operand, {tensor.template extents<R>(), dims}, kBitsOf<T>),
           tensor_(tensor),
           pad_(pad),
@@ -111,28 +87,26 @@ struct Direct {
     View view_{};  // of what was copied
   };
 
-  /// `rows`: how many a block of B is multiplied with in all, if that is known, or kLiveRows.
-  template <class Format, int R>
-  class DotIn final : public internal::TypedDotCopies<typename Format::Element, R> {
+  /// Of a dot, in a format of the instruction set. `rows`: how many a block of B is multiplied with
+  /// in all, if that is known, or kLiveRows.
+  template <typename T, int R>
+  class DotIn final : public internal::DotCopies<R> {
    public:
-    using T = typename Format::Element;
-    using View = typename Format::View;
-
-    DotIn(Core& core, const Operand& operand, const Tensor<const T>& tensor,
-          const std::array<BlockDim, R>& dims, const Pad<T>& pad = NoPad(), int /*buffers*/ = 2,
-          int64_t window = 0, int64_t rows = kUnknownRows)
-        : internal::TypedDotCopies<T, R>(internal::kDotFormat<Format, R>, core, operand, tensor,
-                                         dims, pad, window, rows) {}
-
-    View WaitIn(const Index<R>& index) {
-      View view;
-      this->Wait(index, &view);
-      return view;
+    [[gnu::noinline]] DotIn(Core& core, const Operand& operand, const DotFormat<R>& format,
+                            const Tensor<const T>& tensor, const std::array<BlockDim, R>& dims,
+                            const Pad<T>& pad = NoPad(), int /*buffers*/ = 2, int64_t window = 0,
+                            int64_t rows = kUnknownRows)
+        : internal::DotCopies<R>(core, operand, {tensor.template extents<R>(), dims}, format,
+                                 &tensor_, &pad_, rows),
+          tensor_(tensor),
+          pad_(pad) {
+      this->Begin(window);
     }
-  };
 
-  template <class Format, int R>
-  using In = std::conditional_t<kIsOfDot<Format>, DotIn<Format, R>, RowsIn<Format, R>>;
+   private:
+    const Tensor<const T> tensor_;
+    const Pad<T> pad_;
+  };
 
   template <class Format, int R>
   class Out final : public internal::StagedBlocks<R> {

@@ -159,11 +159,13 @@ void DotCopies<R>::Begin(int64_t window) {
 }
 
 template <int R>
-void DotCopies<R>::Wait(const Index<R>& index, void* view) {
+DotView DotCopies<R>::WaitIn(const Index<R>& index) {
+  DotView view;
   if (!held_ || index != index_) Find(index);
-  if (!held_) return;
+  if (!held_) return view;
   PackedLater* const later = packs_later_ ? this : nullptr;
-  format_.set_view({tensor_, box_, copy_, this->core_.cpu(), rows_, array_bytes_, later}, view);
+  format_.set_view({tensor_, box_, copy_, this->core_.cpu(), rows_, array_bytes_, later}, &view);
+  return view;
 }
 
 template <int R>

@@ -89,6 +89,8 @@ class DotCopies : private BlockCopies<R>, private PackedLater {
  public:
   void CopyIn(const Index<R>&) {}
   void LendTo(int32_t /*output*/) {}
+  /// Nothing, if the core is not ok.
+  DotView WaitIn(const Index<R>& index);
 
  protected:
   /// `rows`: how many a block of B is multiplied with in all, if that is known, or kLiveRows.
@@ -97,8 +99,6 @@ class DotCopies : private BlockCopies<R>, private PackedLater {
   ~DotCopies() = default;
 
   void Begin(int64_t window);
-  /// Sets the view of a block, unless the core is not ok.
-  void Wait(const Index<R>& index, void* view);
 
  private:
   void Find(const Index<R>& index);

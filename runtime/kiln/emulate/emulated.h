@@ -39,37 +39,18 @@ AnyInit AnyInitOf(const Init<T>& init) {
   return any;
 }
 
-/// An operand of a dot, for any instruction set.
-template <typename T, int R>
-class TypedEmulatedDotIn : public EmulatedDotIn<R> {
- protected:
-  [[gnu::noinline]] TypedEmulatedDotIn(const DotFormat<R>& format, Core& core,
-                                       const Operand& operand, const Tensor<const T>& tensor,
-                                       const std::array<BlockDim, R>& dims, const Pad<T>& pad,
-                                       int buffers)
-      : EmulatedDotIn<R>(core, operand, tensor.data, {tensor.template extents<R>(), dims},
-                         ElementTypeOf<T>(), format, &tensor_, &pad_, buffers, HoleOf(pad)),
-        tensor_(tensor),
-        pad_(PadOf(core.options(), pad)) {}
-  ~TypedEmulatedDotIn() = default;
-
- private:
-  const Tensor<const T> tensor_;
-  const Pad<T> pad_;
-};
-
 }  // namespace internal
 
 struct Emulated {
   template <class Format, int R>
-  class RowsIn final : public internal::EmulatedIn<R> {
+  class In final : public internal::EmulatedIn<R> {
    public:
     using T = typename Format::Element;
     using View = typename Format::View;
 
-    [[gnu::noinline]] RowsIn(Core& core, const Operand& operand, const Tensor<const T>& tensor,
-                             const std::array<BlockDim, R>& dims, const Pad<T>& pad = NoPad(),
-                             int buffers = 2, int64_t /*window*/ = 0)
+    [[gnu::noinline]] In(Core& core, const Operand& operand, const Tensor<const T>& tensor,
+                         const std::array<BlockDim, R>& dims, const Pad<T>& pad = NoPad(),
+                         int buffers = 2, int64_t /*window*/ = 0)
         : internal::EmulatedIn<R>(core, operand, tensor.data, {tensor.template extents<R>(), dims},
                                   internal::ElementTypeOf<T>(), Format::Bytes(ShapeOf<R>(dims)),
                                   buffers, internal::HoleOf(pad)),
@@ -91,27 +72,24 @@ struct Emulated {
     const Pad<T> pad_;
   };
 
-  template <class Format, int R>
-  class DotIn final : public internal::TypedEmulatedDotIn<typename Format::Element, R> {
+  template <typename T, int R>
+  class DotIn final : public internal::EmulatedDotIn<R> {
    public:
-    using T = typename Format::Element;
-    using View = typename Format::View;
+    [[gnu::noinline]] DotIn(Core& core, const Operand& operand, const DotFormat<R>& format,
+                            const Tensor<const T>& tensor, const std::array<BlockDim, R>& dims,
+                            const Pad<T>& pad = NoPad(), int buffers = 2, int64_t /*window*/ = 0,
+                            int64_t /*rows*/ = 0)
+        : internal::EmulatedDotIn<R>(core, operand, tensor.data,
+                                     {tensor.template extents<R>(), dims},
+                                     internal::ElementTypeOf<T>(), format, &tensor_, &pad_, buffers,
+                                     internal::HoleOf(pad)),
+          tensor_(tensor),
+          pad_(internal::PadOf(core.options(), pad)) {}
 
-    DotIn(Core& core, const Operand& operand, const Tensor<const T>& tensor,
-          const std::array<BlockDim, R>& dims, const Pad<T>& pad = NoPad(), int buffers = 2,
-          int64_t /*window*/ = 0, int64_t /*rows*/ = 0)
-        : internal::TypedEmulatedDotIn<T, R>(internal::kDotFormat<Format, R>, core, operand, tensor,
-                                             dims, pad, buffers) {}
-
-    View WaitIn(const Index<R>& index) {
-      View view;
-      this->WaitFor(index, &view);
-      return view;
-    }
+   private:
+    const Tensor<const T> tensor_;
+    const Pad<T> pad_;
   };
-
-  template <class Format, int R>
-  using In = std::conditional_t<kIsOfDot<Format>, DotIn<Format, R>, RowsIn<Format, R>>;
 
   template <class Format, int R>
   class Out final : public internal::EmulatedOut<R> {

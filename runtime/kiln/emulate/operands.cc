@@ -115,11 +115,13 @@ EmulatedDotIn<R>::EmulatedDotIn(Core& core, const Operand& operand, const void* 
       pad_(pad) {}
 
 template <int R>
-void EmulatedDotIn<R>::WaitFor(const Index<R>& index, void* view) {
+DotView EmulatedDotIn<R>::WaitIn(const Index<R>& index) {
+  DotView view;
   Box<R> box;
   const void* const slot = this->Wait(index, &box);
   if (slot != nullptr)
-    format_.set_view({.tensor = tensor_, .box = box, .copy = slot, .cpu = kTypicalCpu}, view);
+    format_.set_view({.tensor = tensor_, .box = box, .copy = slot, .cpu = kTypicalCpu}, &view);
+  return view;
 }
 
 template <int R>

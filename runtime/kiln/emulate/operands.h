@@ -71,6 +71,8 @@ template <int R>
 class EmulatedDotIn : private EmulatedIn<R> {
  public:
   using EmulatedIn<R>::CopyIn, EmulatedIn<R>::LendTo;
+  /// Nothing, if the core is not ok.
+  DotView WaitIn(const Index<R>& index);
 
  protected:
   /// `array`: the address of the first element of `tensor`, which like `pad` may be made later.
@@ -78,9 +80,6 @@ class EmulatedDotIn : private EmulatedIn<R> {
                 const ElementType& element, const DotFormat<R>& format, const void* tensor,
                 const void* pad, int buffers, Hole hole);
   ~EmulatedDotIn() = default;
-
-  /// Sets the view of a block after its copy, unless the core is not ok.
-  void WaitFor(const Index<R>& index, void* view);
 
  private:
   void Copy(const Box<R>& box, void* slot) const override;

@@ -1,9 +1,12 @@
 // Formats of operands of dots, of which each instruction set has its own, as seen by what knows
-// neither the instruction set nor the type: that is compiled once for each rank.
+// none: the grid, which is compiled once for all of them, and what is compiled once for each rank,
+// whatever the type.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <type_traits>
 
 #include "kiln/core/block.h"
 #include "kiln/core/machine.h"
@@ -14,13 +17,19 @@
 
 namespace kiln::inline KILN_ABI {
 
-/// Whether it is a format of dots. Beside the members that all formats have (format/rows.h) these
-/// say whether they choose by the rows of a product where a block is: then IsInPlaceFor(cpu, rows,
-/// tensor, box) and InPlaceFor of the same stand beside IsInPlace and InPlace.
-template <class Format>
-constexpr bool kIsOfDot = requires {
-  typename Format::KGroup;
+/// A view of an operand's block, which only the format that made it can read.
+struct DotView {
+  alignas(8) std::byte bytes[128];
 };
+/// Read by the format.
+template <class Format>
+typename Format::View ViewOf(const DotView& made) {
+  using View = typename Format::View;
+  static_assert(sizeof(View) <= sizeof(DotView) && std::is_trivially_copyable_v<View>);
+  View view;
+  std::memcpy(static_cast<void*>(&view), made.bytes, sizeof(View));
+  return view;
+}
 
 namespace internal {
 
@@ -36,6 +45,8 @@ struct DotBlock {
   PackedLater* later = nullptr;  // who packs it if that turns out to pay
 };
 
+}  // namespace internal
+
 /// A format, whatever its type: a table of its functions.
 template <int R>
 struct DotFormat {
@@ -45,8 +56,10 @@ struct DotFormat {
   /// Whether packing B does not pay in products of so many rows; null: of an A.
   bool (*is_in_place_for)(const Cpu& cpu, int64_t rows, const void* tensor, const Box<R>& box);
   void (*copy)(const void* tensor, const Box<R>& box, const void* pad, void* to);
-  void (*set_view)(const DotBlock<R>& block, void* view);
+  void (*set_view)(const internal::DotBlock<R>& block, DotView* view);
 };
+
+namespace internal {
 
 /// The table of a format, and the functions in it.
 template <class Format, int R>
@@ -77,7 +90,7 @@ struct TableOf {
       return Format::InPlace(tensor, block.box);
     }
   }
-  static void SetView(const DotBlock<R>& block, void* to) {
+  static void SetView(const DotBlock<R>& block, DotView* to) {
     View view = ViewOf(block);
     if constexpr (requires { view.l2_bytes; }) view.l2_bytes = Unsigned(block.cpu.l2_bytes);
     if constexpr (Format::kChoosesByRows) {
@@ -85,7 +98,7 @@ struct TableOf {
       view.last_cache_bytes = Unsigned(block.cpu.last_cache_bytes);
       view.later = block.later;
     }
-    *static_cast<View*>(to) = view;
+    std::memcpy(to->bytes, static_cast<const void*>(&view), sizeof(View));
   }
   static constexpr DotFormat<R> Make() {
     DotFormat<R> table{kBitsOf<T>, Bytes, IsInPlace, nullptr, Copy, SetView};
@@ -93,8 +106,12 @@ struct TableOf {
     return table;
   }
 };
-template <class Format, int R>
-inline constexpr DotFormat<R> kDotFormat = TableOf<Format, R>::Make();
 
 }  // namespace internal
+
+/// The table of a format. Formats that choose by the rows of a product where a block is have
+/// IsInPlaceFor(cpu, rows, tensor, box) and InPlaceFor of the same beside IsInPlace and InPlace.
+template <class Format, int R>
+inline constexpr DotFormat<R> kDotFormat = internal::TableOf<Format, R>::Make();
+
 }  // namespace kiln::inline KILN_ABI

@@ -28,6 +28,8 @@ struct Point {
 /// The operands of a walk, in the tiers of the machine that it is compiled for.
 template <class Tiers, class Format, int R>
 using In = typename Tiers::template In<Format, R>;
+template <class Tiers, typename T, int R>
+using DotIn = typename Tiers::template DotIn<T, R>;
 template <class Tiers, class Format, int R>
 using Out = typename Tiers::template Out<Format, R>;
 

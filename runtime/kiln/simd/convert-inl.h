@@ -289,8 +289,10 @@ HWY_INLINE auto Cast(V v) {
   }
 }
 
+// Of scalars, which grids and calls convert, too, whose code may be of fewer instructions: so they
+// are not always inlined.
 template <typename From, typename To, Scalar X>
-HWY_INLINE Rep<To> Cast(X x) {
+inline Rep<To> Cast(X x) {
   static_assert(std::is_same_v<X, Rep<From>>, "not a scalar that represents From");
   return FromOneLane(Cast<From, To>(ToOneLane(x)));
 }
@@ -332,7 +334,7 @@ HWY_INLINE auto Bitcast(M mask) {
 }
 
 template <typename From, typename To, Scalar X>
-HWY_INLINE Rep<To> Bitcast(X x) {
+inline Rep<To> Bitcast(X x) {
   return FromOneLane(Bitcast<From, To>(ToOneLane(x)));
 }
 

@@ -33,9 +33,13 @@ namespace HWY_NAMESPACE {
 
 // ---- Bools and bits.
 
-/// Of scalars, or one of two vectors or masks as a whole.
+/// One of two vectors or masks as a whole, or of scalars.
 template <class X>
-HWY_INLINE constexpr X Select(bool condition, X yes, X no) {
+HWY_INLINE X Select(bool condition, X yes, X no) {
+  return condition ? yes : no;
+}
+template <Scalar X>
+constexpr X Select(bool condition, X yes, X no) {
   return condition ? yes : no;
 }
 constexpr bool BothOf(bool a, bool b) { return a && b; }

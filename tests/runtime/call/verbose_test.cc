@@ -63,7 +63,7 @@ TEST_CASE("calls to be followed", "[.verbose]") {
     check.Input(rows, "x", {m, n});
     check.Input(Tensor<const int8_t>(bytes.data(), {300}), "w", {300});
     check.Output(sums, "o", {m});
-    CHECK(check.Run(context, &Nothing, 0).ok());
+    CHECK(check.Run(context, {&Nothing, &Nothing}, 0).ok());
   }
   {  // what decides is spelt out, scalars too
     CallCheck check({.kernel = "gather", .spec = "gather.yaml:f32"});
@@ -80,13 +80,13 @@ TEST_CASE("calls to be followed", "[.verbose]") {
     options.shuffle = true;
     options.seed = 9;
     Context emulated(options);
-    CHECK(check.Run(emulated, &Nothing, 0, /*specialization=*/2).ok());
+    CHECK(check.Run(emulated, {&Nothing, &Nothing}, 0, /*specialization=*/2).ok());
   }
   {  // what decides and is too long: no command
     CallCheck check({.kernel = "long", .cores = 1, .spec = "long.yaml"});
     check.Values(Tensor<const int32_t>(many.data(), {300}), "ids", {300});
     const auto fail = [](const int&, Core& core) { core.Fail(kIndexRange, "there is no block 3"); };
-    CHECK(!check.Run<int>(context, fail, 0).ok());
+    CHECK(!check.Run<int>(context, {fail, fail}, 0).ok());
   }
   CHECK(context.Run(&Nothing, 0, {.cores = 1}).ok());  // who says nothing of itself
   {  // what is refused, by the first thing that is wrong
@@ -94,7 +94,7 @@ TEST_CASE("calls to be followed", "[.verbose]") {
     check.Input(rows, "x", {64, 70});
     check.Output(sums, "o", {63});
     check.Require(false, "m > 1");
-    CHECK(!check.Run(context, &Nothing, 0).ok());
+    CHECK(!check.Run(context, {&Nothing, &Nothing}, 0).ok());
   }
   CHECK(kiln_sample_matmul(nullptr, nullptr, nullptr, nullptr, nullptr, nullptr) == kCall);
 }

@@ -16,25 +16,37 @@
 #include "kiln/dot/panels-inl.h"
 #include "kiln/kiln-inl.h"
 
-#ifndef KILN_SAMPLE_MATMUL_CALL
-#define KILN_SAMPLE_MATMUL_CALL
+#ifndef KILN_SAMPLE_MATMUL_TEXT
+#define KILN_SAMPLE_MATMUL_TEXT
 namespace kiln::sample_matmul_text {
-
 /// A checked call.
 struct Call {
-  Tensor<const float> x;
-  Tensor<const float> y;
-  Tensor<const float> bias;
+  Tensor<const float> x, y, bias;
   Tensor<float> z;
   int64_t m, k, n;
 };
 
+/// What one step sees.
+struct Step {
+  Core& core;
+  const Point<3> point;
+  const std::array<int64_t, 3>& steps;
+  DotView x, y;
+  Tile<const float, 1> bias;
+  Tile<float, 2> z;
+  float* acc;
+};
+
+/// What the instruction set decides.
+struct Target {
+  DotFormat<2> x_format, y_format;
+  size_t acc_count;
+};
 }  // namespace kiln::sample_matmul_text
 #endif
 
 KILN_BEFORE_NAMESPACE();
-namespace kiln::sample_matmul_text {
-namespace HWY_NAMESPACE {
+namespace kiln::sample_matmul_text::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
@@ -44,109 +56,96 @@ struct Middle {};      // acc += dot(x, y)
 struct Last {};        // z = ...(acc + dot(x, y))
 struct SingleStep {};  // z = ...(dot(x, y))
 
-/// What one step sees.
-struct Step {
-  UnpackedA<float>::View x;
-  PackedB<float>::View y;
-  Tile<const float, 1> bias;
-  Tile<float, 2> z;
-  float* acc;
-};
-
-/// One step.
 template <class When>
-void Body(const Step& step) {
+void Body(const Step& step, When) {
   constexpr bool kFirst = std::is_same_v<When, First> || std::is_same_v<When, SingleStep>;
   constexpr bool kLast = std::is_same_v<When, Last> || std::is_same_v<When, SingleStep>;
+  const auto x = ViewOf<UnpackedA<float>>(step.x);
+  const auto y = ViewOf<PackedB<float>>(step.y);
   // sample_matmul.yaml:35  acc += dot(x, y)
-  const Accumulators sums(step.acc, step.x.rows, /*from_zero=*/kFirst);
+  const Accumulators sums(step.acc, x.rows, /*from_zero=*/kFirst);
   if constexpr (kLast) {
     // sample_matmul.yaml:38  z = T(gelu(acc + bias))
     const auto finish = [&](auto at, auto sum, size_t r, size_t c) HWY_ATTR {
       at.Store(Gelu(hn::Add(sum, at.Load(step.bias.At(c)))), step.z.At(r, c));
     };
-    MultiplyTiles<Dot<float>>(step.x.rows, step.x, step.y, sums, Nothing(), finish, step.z);
+    MultiplyTiles<Dot<float>>(x.rows, x, y, sums, Nothing(), finish, step.z);
   } else {
-    MultiplyTiles<Dot<float>>(step.x.rows, step.x, step.y, sums);
+    MultiplyTiles<Dot<float>>(x.rows, x, y, sums);
   }
 }
+
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
+  const bool first = step.point[2] == 0;
+  const bool last = step.point[2] + 1 == step.steps[2];
+  if (first && last) {
+    Body(step, SingleStep());
+  } else if (first) {
+    Body(step, First());
+  } else if (last) {
+    Body(step, Last());
+  } else {
+    Body(step, Middle());
+  }
+}
+
+Target MakeTarget() {
+  return {kDotFormat<UnpackedA<float>, 2>, kDotFormat<PackedB<float>, 2>,
+          AccumulatorSize(512, 512)};
+}
+}  // namespace kiln::sample_matmul_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::sample_matmul_text {
+HWY_EXPORT(RunStep);
+HWY_EXPORT(MakeTarget);
 
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const int64_t steps_i = DivUp(call.m, 512);
-  const int64_t steps_j = DivUp(call.n, 512);
-  const int64_t steps_l = DivUp(call.k, 512);
-  const Grid<3> grid({steps_i, steps_j, steps_l}, /*parallel=*/2, /*cut first=*/{1, 0}, core);
+  const Target target = KILN_DISPATCH(MakeTarget)();
+  const std::array<int64_t, 3> steps{DivUp(call.m, 512), DivUp(call.n, 512), DivUp(call.k, 512)};
+  const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{1, 0}, core);
 
-  typename Tiers::template In<UnpackedA<float>, 2> x(
-      core, {"x", 0, 16}, call.x, {Blocked(512, Clip::kYes), Blocked(512, Clip::kYes)},
-      Pad<float>(0.0f), /*buffers=*/2, /*window=*/steps_l);
-  typename Tiers::template In<PackedB<float>, 2> y(
-      core, {"y", 1, 21}, call.y, {Blocked(512, Clip::kYes), Blocked(512, Clip::kYes)},
-      Pad<float>(0.0f), 2, steps_j * steps_l);
-  typename Tiers::template In<Rows<float, 1>, 1> bias(core, {"bias", 2, 26}, call.bias,
-                                                      {Blocked(512, Clip::kYes)}, NoPad(), 2, 1);
-  typename Tiers::template Out<Rows<float, 2>, 2> z(
-      core, {"z", 3, 28}, call.z, {Blocked(512, Clip::kYes), Blocked(512, Clip::kYes)}, NoInit(),
-      2);
-  float* const acc =
-      Tiers::template Scratch<float>(core, {"acc", 4, 31}, AccumulatorSize(512, 512));
+  const std::array block = {Blocked(512, Clip::kYes), Blocked(512, Clip::kYes)};
+  DotIn<Tiers, float, 2> x(core, {"x", 0, 16}, target.x_format, call.x, block, Pad<float>(0.0f),
+                           /*buffers=*/2, /*window=*/steps[2]);
+  DotIn<Tiers, float, 2> y(core, {"y", 1, 21}, target.y_format, call.y, block, Pad<float>(0.0f),
+                           /*buffers=*/2, /*window=*/steps[1] * steps[2]);
+  In<Tiers, Rows<float, 1>, 1> bias(core, {"bias", 2, 26}, call.bias, {Blocked(512, Clip::kYes)},
+                                    NoPad(), /*buffers=*/2, /*window=*/1);
+  Out<Tiers, Rows<float, 2>, 2> z(core, {"z", 3, 28}, call.z, block);
+  float* const acc_memory =
+      Tiers::template Scratch<float>(core, {"acc", 4, 31}, target.acc_count, {512, 512});
+  if (!core.ok()) return;
 
-  auto at = grid.First();
-  if (at.more) {
+  const auto body = KILN_DISPATCH(RunStep);
+  const auto copy_in = [&](const Point<3>& at) {
     x.CopyIn({at[0], at[2]});
     y.CopyIn({at[2], at[1]});
     bias.CopyIn({at[1]});
-  }
-  core.RunsOn(HWY_TARGET);
-  while (at.more && core.ok()) {
-    const auto next = grid.Next(at);
-    if (next.more) {  // while this step computes
-      x.CopyIn({next[0], next[2]});
-      y.CopyIn({next[2], next[1]});
-      bias.CopyIn({next[1]});
-    }
-    core.BeginStep(at.run);
-    const Step step{x.WaitIn({at[0], at[2]}), y.WaitIn({at[2], at[1]}), bias.WaitIn({at[1]}),
-                    z.Open({at[0], at[1]}, at.run), acc};
-    if (!core.ok()) return;
-
-    const bool first = at[2] == 0;
-    const bool last = at[2] + 1 == steps_l;
-    if (first && last) {
-      Body<SingleStep>(step);
-    } else if (first) {
-      Body<First>(step);
-    } else if (last) {
-      Body<Last>(step);
-    } else {
-      Body<Middle>(step);
-    }
-
+  };
+  const auto run_step = [&](const Point<3>& at, const Point<3>& next) {
+    const Step step{core,
+                    at,
+                    steps,
+                    x.WaitIn({at[0], at[2]}),
+                    y.WaitIn({at[2], at[1]}),
+                    bias.WaitIn({at[1]}),
+                    z.Open({at[0], at[1]}, at.run),
+                    acc_memory};
+    if (!RunBody(body, step)) return;
     if (!next.more || z.Leaves({next[0], next[1]}, next.run)) z.CopyOut();
-    at = next;
-  }
+  };
+  ForSteps(grid, core, copy_in, run_step);
   z.WaitOut();
 }
-
-void Run(const Call& call, Core& core) {
-  if (core.emulated()) {
-    RunGrid<Emulated>(call, core);
-  } else {
-    RunGrid<Direct>(call, core);
-  }
-}
-
-}  // namespace HWY_NAMESPACE
 }  // namespace kiln::sample_matmul_text
-HWY_AFTER_NAMESPACE();
 
-#if HWY_ONCE
 namespace kiln {
-namespace sample_matmul_text {
-HWY_EXPORT(Run);
-}
 
 Status sample_matmul(const Tensor<const float>& x, const Tensor<const float>& y,
                      const Tensor<const float>& bias, const Tensor<float>& z, Context& context) {
@@ -160,8 +159,9 @@ Status sample_matmul(const Tensor<const float>& x, const Tensor<const float>& y,
   check.Input(y, "y", {call.k, call.n});
   check.Input(bias, "bias", {call.n});
   check.Output(z, "z", {call.m, call.n});
-  return check.Run(context, KILN_DISPATCH(sample_matmul_text::Run), call);
+  return check.Run(context, KILN_GRIDS(sample_matmul_text::RunGrid), call);
 }
+
 }  // namespace kiln
 
 extern "C" int32_t kiln_sample_matmul(const DLTensor* x, const DLTensor* y, const DLTensor* bias,

@@ -19,10 +19,9 @@
 #include "hwy/foreach_target.h"  // first: compiles the rest once per target
 #include "kiln/kiln-inl.h"
 
-#ifndef KILN_SAMPLE_SOFTMAX_CALL
-#define KILN_SAMPLE_SOFTMAX_CALL
+#ifndef KILN_SAMPLE_SOFTMAX_TEXT
+#define KILN_SAMPLE_SOFTMAX_TEXT
 namespace kiln::sample_softmax_text {
-
 /// A checked call.
 struct Call {
   Tensor<const bf16> x;
@@ -31,24 +30,25 @@ struct Call {
   int64_t m, n;
 };
 
-}  // namespace kiln::sample_softmax_text
-#endif
-
-KILN_BEFORE_NAMESPACE();
-namespace kiln::sample_softmax_text {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
-using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step sees.
 struct Step {
+  Core& core;
   Tile<const bf16, 2> x;
   Tile<bf16, 2> z;
   Tile<float, 1> s;
   Tile<float, 2> e;
 };
+}  // namespace kiln::sample_softmax_text
+#endif
 
-void Body(const Step& step) {
+KILN_BEFORE_NAMESPACE();
+namespace kiln::sample_softmax_text::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+using namespace kiln::HWY_NAMESPACE;  // NOLINT
+
+/// What one step does.
+void RunStep(const Step& step) {
+  step.core.RunsOn(HWY_TARGET);
   const auto& x = step.x;
   const auto& z = step.z;
   const auto& s = step.s;
@@ -74,70 +74,56 @@ void Body(const Step& step) {
     });
   }
 }
+}  // namespace kiln::sample_softmax_text::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::sample_softmax_text {
+HWY_EXPORT(RunStep);
 
 /// The grid of one core.
 template <class Tiers>
 void RunGrid(const Call& call, Core& core) {
-  const Grid<1> grid({DivUp(call.m, 256)}, /*parallel=*/1, /*cut first=*/{0}, core);
+  const std::array<int64_t, 1> steps{DivUp(call.m, 256)};
+  const Grid<1> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 
-  typename Tiers::template In<Rows<bf16, 2>, 2> x(core, {"x", 0, 5}, call.x,
-                                                  {Blocked(256, Clip::kYes), All(call.n)}, NoPad(),
-                                                  /*buffers=*/2, /*window=*/1);
-  typename Tiers::template Out<Rows<bf16, 2>, 2> z(
-      core, {"z", 1, 7}, call.z, {Blocked(256, Clip::kYes), All(call.n)}, NoInit(), 2);
-  typename Tiers::template Out<Rows<float, 1>, 1> s(core, {"s", 2, 8}, call.s,
-                                                    {Blocked(256, Clip::kYes)}, NoInit(), 2);
+  const std::array block = {Blocked(256, Clip::kYes), All(call.n)};
+  In<Tiers, Rows<bf16, 2>, 2> x(core, {"x", 0, 5}, call.x, block, NoPad(), /*buffers=*/2,
+                                /*window=*/1);
+  Out<Tiers, Rows<bf16, 2>, 2> z(core, {"z", 1, 7}, call.z, block);
+  Out<Tiers, Rows<float, 1>, 1> s(core, {"s", 2, 8}, call.s, {Blocked(256, Clip::kYes)});
   float* const e = Tiers::template Scratch<float>(core, {"e", 3, 11}, TileSize<float>(256, call.n),
                                                   {256, call.n});
+  if (!core.ok()) return;
 
-  auto at = grid.First();
-  if (at.more) x.CopyIn({at[0], 0});
-  while (at.more && core.ok()) {
-    const auto next = grid.Next(at);
-    if (next.more) x.CopyIn({next[0], 0});  // while this step computes
-    core.BeginStep(at.run);
-    const Step step{x.WaitIn({at[0], 0}), z.Open({at[0], 0}, at.run), s.Open({at[0]}, at.run),
+  const auto body = KILN_DISPATCH(RunStep);
+  const auto copy_in = [&](const Point<1>& at) { x.CopyIn({at[0], 0}); };
+  const auto run_step = [&](const Point<1>& at, const Point<1>& next) {
+    const Step step{core, x.WaitIn({at[0], 0}), z.Open({at[0], 0}, at.run), s.Open({at[0]}, at.run),
                     MakeTile(e, 256, call.n)};
-    if (!core.ok()) return;
-    Body(step);
+    if (!RunBody(body, step)) return;
     if (!next.more || z.Leaves({next[0], 0}, next.run)) z.CopyOut();
     if (!next.more || s.Leaves({next[0]}, next.run)) s.CopyOut();
-    at = next;
-  }
+  };
+  ForSteps(grid, core, copy_in, run_step);
   z.WaitOut();
   s.WaitOut();
 }
-
-void Run(const Call& call, Core& core) {
-  if (core.emulated()) {
-    RunGrid<Emulated>(call, core);
-  } else {
-    RunGrid<Direct>(call, core);
-  }
-}
-
-}  // namespace HWY_NAMESPACE
 }  // namespace kiln::sample_softmax_text
-HWY_AFTER_NAMESPACE();
 
-#if HWY_ONCE
 namespace kiln {
-namespace sample_softmax_text {
-HWY_EXPORT(Run);
-}
 
 Status sample_softmax(const Tensor<const bf16>& x, const Tensor<bf16>& z, const Tensor<float>& s,
                       Context& context) {
   using sample_softmax_text::Call;
   Call call{x, z, s, 0, 0};
-  CallCheck check("sample_softmax");
+  CallCheck check({.kernel = "sample_softmax"});
   call.m = check.Dim("m", x, "x", 0);
   call.n = check.Dim("n", x, "x", 1);
   check.Input(x, "x", {call.m, call.n});
   check.Output(z, "z", {call.m, call.n});
   check.Output(s, "s", {call.m});
-  if (!check.ok()) return check.status();
-  return context.Run(KILN_DISPATCH(sample_softmax_text::Run), call, {.kernel = "sample_softmax"});
+  return check.Run(context, KILN_GRIDS(sample_softmax_text::RunGrid), call);
 }
 }  // namespace kiln
 
