@@ -46,7 +46,6 @@ struct Blocks {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::add_2d_small_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -69,7 +68,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace kiln::add_2d_small_text {
-using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
 HWY_EXPORT(RunStep);
 
 /// The grid of one core.
@@ -103,10 +101,8 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::add_2d_small_text
 
 namespace kiln::inline add_2d_small_70fa31ee {
-
 Status add_2d_small(const Tensor<const float>& x, const Tensor<const float>& y,
                     const Tensor<float>& z, Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "add_2d_small", .axes = "i, j", .spec = "add_2d.yaml:add_2d_small"});
   add_2d_small_text::Call call{x, y, z, check.Dim("m", x, "x", 0), check.Dim("n", x, "x", 1)};
   check.Input(x, "x", {call.m, call.n});
@@ -121,6 +117,5 @@ extern "C" KILN_EXPORT int32_t kiln_add_2d_small(const DLTensor* x, const DLTens
   return CallFromC("add_2d_small", add_2d_small, status, {"x", "y", "z", "context"},
                    x, y, z, context);
 }
-
 }  // namespace kiln::inline add_2d_small_70fa31ee
 #endif

@@ -35,7 +35,6 @@ struct Step {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::add_matrices_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -59,7 +58,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace kiln::add_matrices_text {
-using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
 HWY_EXPORT(RunStep);
 
 /// The grid of one core.
@@ -90,10 +88,8 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::add_matrices_text
 
 namespace kiln::inline add_matrices_bfbffbd4 {
-
 Status add_matrices(const Tensor<const float>& x, const Tensor<const float>& y,
                     const Tensor<float>& z, Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "add_matrices", .axes = "", .spec = "add_matrices.yaml"});
   add_matrices_text::Call call{x, y, z, check.Dim("m", x, "x", 0), check.Dim("n", x, "x", 1)};
   check.Input(x, "x", {call.m, call.n});
@@ -108,6 +104,5 @@ extern "C" KILN_EXPORT int32_t kiln_add_matrices(const DLTensor* x, const DLTens
   return CallFromC("add_matrices", add_matrices, status, {"x", "y", "z", "context"},
                    x, y, z, context);
 }
-
 }  // namespace kiln::inline add_matrices_bfbffbd4
 #endif

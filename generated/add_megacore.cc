@@ -37,7 +37,6 @@ struct Step {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::add_megacore_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -94,10 +93,8 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::add_megacore_text
 
 namespace kiln::inline add_megacore_f0f75504 {
-
 Status add_megacore(const Tensor<const float>& x, const Tensor<const float>& y,
                     const Tensor<float>& z, Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "add_megacore", .axes = "i", .spec = "add_megacore.yaml"});
   add_megacore_text::Call call{x, y, z, check.Dim("m", x, "x", 0), check.Dim("n", x, "x", 1)};
   check.Input(x, "x", {call.m, call.n});
@@ -112,6 +109,5 @@ extern "C" KILN_EXPORT int32_t kiln_add_megacore(const DLTensor* x, const DLTens
   return CallFromC("add_megacore", add_megacore, status, {"x", "y", "z", "context"},
                    x, y, z, context);
 }
-
 }  // namespace kiln::inline add_megacore_f0f75504
 #endif

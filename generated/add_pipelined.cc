@@ -37,7 +37,6 @@ struct Step {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::add_pipelined_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -94,10 +93,8 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::add_pipelined_text
 
 namespace kiln::inline add_pipelined_f5dd15dc {
-
 Status add_pipelined(const Tensor<const float>& x, const Tensor<const float>& y,
                      const Tensor<float>& z, Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "add_pipelined", .axes = "i",
                    .spec = "add_pipelined.yaml:add_pipelined"});
   add_pipelined_text::Call call{x, y, z, check.Dim("m", x, "x", 0), check.Dim("n", x, "x", 1)};
@@ -113,6 +110,5 @@ extern "C" KILN_EXPORT int32_t kiln_add_pipelined(const DLTensor* x, const DLTen
   return CallFromC("add_pipelined", add_pipelined, status, {"x", "y", "z", "context"},
                    x, y, z, context);
 }
-
 }  // namespace kiln::inline add_pipelined_f5dd15dc
 #endif

@@ -35,7 +35,6 @@ struct Step {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::add_vectors_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -57,7 +56,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace kiln::add_vectors_text {
-using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
 HWY_EXPORT(RunStep);
 
 /// The grid of one core.
@@ -87,10 +85,8 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::add_vectors_text
 
 namespace kiln::inline add_vectors_b909cc24 {
-
 Status add_vectors(const Tensor<const int32_t>& x, const Tensor<const int32_t>& y,
                    const Tensor<int32_t>& o, Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "add_vectors", .axes = "", .spec = "add_vectors.yaml:add_vectors"});
   add_vectors_text::Call call{x, y, o, check.Dim("n", x, "x", 0)};
   check.Input(x, "x", {call.n});
@@ -105,6 +101,5 @@ extern "C" KILN_EXPORT int32_t kiln_add_vectors(const DLTensor* x, const DLTenso
   return CallFromC("add_vectors", add_vectors, status, {"x", "y", "o", "context"},
                    x, y, o, context);
 }
-
 }  // namespace kiln::inline add_vectors_b909cc24
 #endif

@@ -35,7 +35,6 @@ struct Step {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::add_vectors_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -57,7 +56,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace kiln::add_vectors_bf16_text {
-using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
 HWY_EXPORT(RunStep);
 
 /// The grid of one core.
@@ -87,10 +85,8 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::add_vectors_bf16_text
 
 namespace kiln::inline add_vectors_bf16_3851d85c {
-
 Status add_vectors_bf16(const Tensor<const bf16>& x, const Tensor<const bf16>& y,
                         const Tensor<bf16>& o, Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "add_vectors_bf16", .axes = "",
                    .spec = "add_vectors.yaml:add_vectors_bf16"});
   add_vectors_bf16_text::Call call{x, y, o, check.Dim("n", x, "x", 0)};
@@ -106,6 +102,5 @@ extern "C" KILN_EXPORT int32_t kiln_add_vectors_bf16(const DLTensor* x, const DL
   return CallFromC("add_vectors_bf16", add_vectors_bf16, status, {"x", "y", "o", "context"},
                    x, y, o, context);
 }
-
 }  // namespace kiln::inline add_vectors_bf16_3851d85c
 #endif

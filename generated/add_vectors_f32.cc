@@ -35,7 +35,6 @@ struct Step {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::add_vectors_f32_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -57,7 +56,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace kiln::add_vectors_f32_text {
-using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
 HWY_EXPORT(RunStep);
 
 /// The grid of one core.
@@ -87,10 +85,8 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::add_vectors_f32_text
 
 namespace kiln::inline add_vectors_f32_af6123d8 {
-
 Status add_vectors_f32(const Tensor<const float>& x, const Tensor<const float>& y,
                        const Tensor<float>& o, Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "add_vectors_f32", .axes = "",
                    .spec = "add_vectors.yaml:add_vectors_f32"});
   add_vectors_f32_text::Call call{x, y, o, check.Dim("n", x, "x", 0)};
@@ -106,6 +102,5 @@ extern "C" KILN_EXPORT int32_t kiln_add_vectors_f32(const DLTensor* x, const DLT
   return CallFromC("add_vectors_f32", add_vectors_f32, status, {"x", "y", "o", "context"},
                    x, y, o, context);
 }
-
 }  // namespace kiln::inline add_vectors_f32_af6123d8
 #endif

@@ -66,7 +66,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::attention_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -295,10 +294,8 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::attention_bf16_text
 
 namespace kiln::inline attention_bf16_02b0bc13 {
-
 Status attention_bf16(float scale, const Tensor<const bf16>& q, const Tensor<const bf16>& k,
                       const Tensor<const bf16>& v, const Tensor<bf16>& o, Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   constexpr int64_t group = 4;
   CallCheck check({.kernel = "attention_bf16", .axes = "h, i, j",
                    .spec = "attention.yaml:attention_bf16"});
@@ -324,6 +321,5 @@ extern "C" KILN_EXPORT int32_t kiln_attention_bf16(
   return CallFromC("attention_bf16", attention_bf16, status,
                    {"scale", "q", "k", "v", "o", "context"}, scale, q, k, v, o, context);
 }
-
 }  // namespace kiln::inline attention_bf16_02b0bc13
 #endif

@@ -70,7 +70,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::attention_bf16_kept_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -312,11 +311,9 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::attention_bf16_kept_text
 
 namespace kiln::inline attention_bf16_kept_131f2a5d {
-
 Status attention_bf16_kept(float scale, const Tensor<const bf16>& q, const Tensor<const bf16>& k,
                            const Tensor<const bf16>& v, const Tensor<bf16>& o,
                            const Tensor<float>& lse, Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   constexpr int64_t group = 4;
   CallCheck check({.kernel = "attention_bf16_kept", .axes = "h, i, j",
                    .spec = "attention.yaml:attention_bf16_kept"});
@@ -344,6 +341,5 @@ extern "C" KILN_EXPORT int32_t kiln_attention_bf16_kept(
                    {"scale", "q", "k", "v", "o", "lse", "context"},
                    scale, q, k, v, o, lse, context);
 }
-
 }  // namespace kiln::inline attention_bf16_kept_131f2a5d
 #endif

@@ -82,7 +82,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::attention_dkv_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -335,12 +334,10 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::attention_dkv_text
 
 namespace kiln::inline attention_dkv_32c784ab {
-
 Status attention_dkv(float scale, const Tensor<const bf16>& q, const Tensor<const bf16>& k,
                      const Tensor<const bf16>& v, const Tensor<const bf16>& o,
                      const Tensor<const float>& lse, const Tensor<const bf16>& d_o,
                      const Tensor<bf16>& dk, const Tensor<bf16>& dv, Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   constexpr int64_t group = 4;
   CallCheck check({.kernel = "attention_dkv", .axes = "h, j, g, i", .spec = "attention_dkv.yaml"});
   attention_dkv_text::Call call{scale, q, k, v, o, lse, d_o, dk, dv, check.Dim("hq", q, "q", 0),
@@ -371,6 +368,5 @@ extern "C" KILN_EXPORT int32_t kiln_attention_dkv(
                    {"scale", "q", "k", "v", "o", "lse", "d_o", "dk", "dv", "context"},
                    scale, q, k, v, o, lse, d_o, dk, dv, context);
 }
-
 }  // namespace kiln::inline attention_dkv_32c784ab
 #endif

@@ -78,7 +78,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::attention_dq_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 HWY_INLINE void Body([[maybe_unused]] const Step& step, SingleStep) {
   const Call& call = step.call;
   const Point<3> point = step.point;
@@ -575,12 +574,10 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::attention_dq_text
 
 namespace kiln::inline attention_dq_9644ef84 {
-
 Status attention_dq(float scale, const Tensor<const bf16>& q, const Tensor<const bf16>& k,
                     const Tensor<const bf16>& v, const Tensor<const bf16>& o,
                     const Tensor<const float>& lse, const Tensor<const bf16>& d_o,
                     const Tensor<bf16>& dq, Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   constexpr int64_t group = 4;
   CallCheck check({.kernel = "attention_dq", .axes = "h, i, j", .spec = "attention_dq.yaml"});
   attention_dq_text::Call call{scale, q, k, v, o, lse, d_o, dq, check.Dim("hq", q, "q", 0),
@@ -610,6 +607,5 @@ extern "C" KILN_EXPORT int32_t kiln_attention_dq(
                    {"scale", "q", "k", "v", "o", "lse", "d_o", "dq", "context"},
                    scale, q, k, v, o, lse, d_o, dq, context);
 }
-
 }  // namespace kiln::inline attention_dq_9644ef84
 #endif

@@ -63,7 +63,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::attention_f32_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -290,10 +289,8 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::attention_f32_text
 
 namespace kiln::inline attention_f32_b3831b4f {
-
 Status attention_f32(float scale, const Tensor<const float>& q, const Tensor<const float>& k,
                      const Tensor<const float>& v, const Tensor<float>& o, Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   constexpr int64_t group = 4;
   CallCheck check({.kernel = "attention_f32", .axes = "h, i, j",
                    .spec = "attention.yaml:attention_f32"});
@@ -319,6 +316,5 @@ extern "C" KILN_EXPORT int32_t kiln_attention_f32(float scale, const DLTensor* q
   return CallFromC("attention_f32", attention_f32, status, {"scale", "q", "k", "v", "o", "context"},
                    scale, q, k, v, o, context);
 }
-
 }  // namespace kiln::inline attention_f32_b3831b4f
 #endif

@@ -37,7 +37,6 @@ struct Step {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::conv1d_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -100,10 +99,8 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::conv1d_text
 
 namespace kiln::inline conv1d_c0dad4a2 {
-
 Status conv1d(const Tensor<const float>& x, const Tensor<const float>& w, const Tensor<float>& y,
               Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   constexpr int64_t taps = 4;
   CallCheck check({.kernel = "conv1d", .axes = "i, j", .spec = "conv1d.yaml"});
   conv1d_text::Call call{x, w, y, check.Dim("m", x, "x", 0), check.Dim("n", x, "x", 1)};
@@ -117,6 +114,5 @@ extern "C" KILN_EXPORT int32_t kiln_conv1d(const DLTensor* x, const DLTensor* w,
                                            kiln_context* context, kiln_status* status) {
   return CallFromC("conv1d", conv1d, status, {"x", "w", "y", "context"}, x, w, y, context);
 }
-
 }  // namespace kiln::inline conv1d_c0dad4a2
 #endif

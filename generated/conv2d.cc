@@ -49,7 +49,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::conv2d_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -139,7 +138,6 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::conv2d_text
 
 namespace kiln::inline conv2d_e0004c66 {
-
 Status conv2d(const Tensor<const float>& x, const Tensor<const float>& taps, const Tensor<float>& y,
               Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
@@ -162,6 +160,5 @@ extern "C" KILN_EXPORT int32_t kiln_conv2d(const DLTensor* x, const DLTensor* ta
                                            kiln_status* status) {
   return CallFromC("conv2d", conv2d, status, {"x", "taps", "y", "context"}, x, taps, y, context);
 }
-
 }  // namespace kiln::inline conv2d_e0004c66
 #endif

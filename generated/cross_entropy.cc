@@ -45,7 +45,6 @@ struct Step {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::cross_entropy_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -208,10 +207,8 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::cross_entropy_text
 
 namespace kiln::inline cross_entropy_e3908ae3 {
-
 Status cross_entropy(const Tensor<const bf16>& logits, const Tensor<const int32_t>& target_0,
                      const Tensor<float>& loss, const Tensor<float>& lse, Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "cross_entropy", .axes = "i, j", .spec = "cross_entropy.yaml"});
   cross_entropy_text::Call call{logits, target_0, loss, lse, check.Dim("m", logits, "logits", 0),
                                 check.Dim("n", logits, "logits", 1)};
@@ -229,6 +226,5 @@ extern "C" KILN_EXPORT int32_t kiln_cross_entropy(const DLTensor* logits, const 
                    {"logits", "target", "loss", "lse", "context"},
                    logits, target_0, loss, lse, context);
 }
-
 }  // namespace kiln::inline cross_entropy_e3908ae3
 #endif

@@ -52,7 +52,6 @@ struct Blocks {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::cross_entropy_grad_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -87,7 +86,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace kiln::cross_entropy_grad_text {
-using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
 HWY_EXPORT(RunStep);
 
 /// The grid of one core.
@@ -131,11 +129,9 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::cross_entropy_grad_text
 
 namespace kiln::inline cross_entropy_grad_62876244 {
-
 Status cross_entropy_grad(const Tensor<const bf16>& logits, const Tensor<const int32_t>& target_0,
                           const Tensor<const float>& lse, const Tensor<const float>& dloss,
                           const Tensor<bf16>& dlogits, Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "cross_entropy_grad", .axes = "i, j",
                    .spec = "cross_entropy_grad.yaml"});
   cross_entropy_grad_text::Call call{logits, target_0, lse, dloss, dlogits,
@@ -156,6 +152,5 @@ extern "C" KILN_EXPORT int32_t kiln_cross_entropy_grad(
                    {"logits", "target", "lse", "dloss", "dlogits", "context"},
                    logits, target_0, lse, dloss, dlogits, context);
 }
-
 }  // namespace kiln::inline cross_entropy_grad_62876244
 #endif

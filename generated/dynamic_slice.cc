@@ -36,7 +36,6 @@ struct Step {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::dynamic_slice_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -93,7 +92,6 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::dynamic_slice_text
 
 namespace kiln::inline dynamic_slice_1e57d4c4 {
-
 Status dynamic_slice(const Tensor<const int32_t>& starts, const Tensor<const int32_t>& x,
                      const Tensor<int32_t>& o, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
@@ -117,6 +115,5 @@ extern "C" KILN_EXPORT int32_t kiln_dynamic_slice(const DLTensor* starts, const 
   return CallFromC("dynamic_slice", dynamic_slice, status, {"starts", "x", "o", "context"},
                    starts, x, o, context);
 }
-
 }  // namespace kiln::inline dynamic_slice_1e57d4c4
 #endif

@@ -50,7 +50,6 @@ struct Blocks {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::embedding_gather_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -123,11 +122,9 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::embedding_gather_bf16_text
 
 namespace kiln::inline embedding_gather_bf16_67396ce8 {
-
 Status embedding_gather_bf16(const Tensor<const int32_t>& ids, const Tensor<const bf16>& table,
                              const Tensor<const bf16>& position, const Tensor<bf16>& o,
                              Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "embedding_gather_bf16", .axes = "t, j",
                    .spec = "embedding_gather.yaml:embedding_gather_bf16"});
   embedding_gather_bf16_text::Call call{ids, table, position, o, check.Dim("tokens", ids, "ids", 0),
@@ -146,6 +143,5 @@ extern "C" KILN_EXPORT int32_t kiln_embedding_gather_bf16(
   return CallFromC("embedding_gather_bf16", embedding_gather_bf16, status,
                    {"ids", "table", "position", "o", "context"}, ids, table, position, o, context);
 }
-
 }  // namespace kiln::inline embedding_gather_bf16_67396ce8
 #endif

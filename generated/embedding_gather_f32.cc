@@ -50,7 +50,6 @@ struct Blocks {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::embedding_gather_f32_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -123,11 +122,9 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::embedding_gather_f32_text
 
 namespace kiln::inline embedding_gather_f32_d9f5de97 {
-
 Status embedding_gather_f32(const Tensor<const int32_t>& ids, const Tensor<const float>& table,
                             const Tensor<const float>& position, const Tensor<float>& o,
                             Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "embedding_gather_f32", .axes = "t, j",
                    .spec = "embedding_gather.yaml:embedding_gather_f32"});
   embedding_gather_f32_text::Call call{ids, table, position, o, check.Dim("tokens", ids, "ids", 0),
@@ -146,6 +143,5 @@ extern "C" KILN_EXPORT int32_t kiln_embedding_gather_f32(
   return CallFromC("embedding_gather_f32", embedding_gather_f32, status,
                    {"ids", "table", "position", "o", "context"}, ids, table, position, o, context);
 }
-
 }  // namespace kiln::inline embedding_gather_f32_d9f5de97
 #endif

@@ -79,7 +79,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::gmm_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -195,7 +194,6 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::gmm_bf16_text
 
 namespace kiln::inline gmm_bf16_59133d2c {
-
 Status gmm_bf16(const Tensor<const int32_t>& sizes, int32_t group_offset,
                 const Tensor<const bf16>& lhs, const Tensor<const bf16>& rhs,
                 const Tensor<float>& out, Context& context) {
@@ -250,6 +248,5 @@ extern "C" KILN_EXPORT int32_t kiln_gmm_bf16(
                    {"sizes", "group_offset", "lhs", "rhs", "out", "context"},
                    sizes, group_offset, lhs, rhs, out, context);
 }
-
 }  // namespace kiln::inline gmm_bf16_59133d2c
 #endif

@@ -84,7 +84,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::gmm_bf16_existing_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -223,7 +222,6 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::gmm_bf16_existing_text
 
 namespace kiln::inline gmm_bf16_existing_d92269ea {
-
 Status gmm_bf16_existing(const Tensor<const int32_t>& sizes, int32_t group_offset,
                          const Tensor<const bf16>& lhs, const Tensor<const bf16>& rhs,
                          const Tensor<const float>& existing, const Tensor<float>& out,
@@ -282,6 +280,5 @@ extern "C" KILN_EXPORT int32_t kiln_gmm_bf16_existing(
                    {"sizes", "group_offset", "lhs", "rhs", "existing", "out", "context"},
                    sizes, group_offset, lhs, rhs, existing, out, context);
 }
-
 }  // namespace kiln::inline gmm_bf16_existing_d92269ea
 #endif

@@ -79,7 +79,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::gmm_bf16_transposed_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -195,7 +194,6 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::gmm_bf16_transposed_text
 
 namespace kiln::inline gmm_bf16_transposed_2ade6974 {
-
 Status gmm_bf16_transposed(const Tensor<const int32_t>& sizes, int32_t group_offset,
                            const Tensor<const bf16>& lhs, const Tensor<const bf16>& rhs,
                            const Tensor<bf16>& out, Context& context) {
@@ -251,6 +249,5 @@ extern "C" KILN_EXPORT int32_t kiln_gmm_bf16_transposed(
                    {"sizes", "group_offset", "lhs", "rhs", "out", "context"},
                    sizes, group_offset, lhs, rhs, out, context);
 }
-
 }  // namespace kiln::inline gmm_bf16_transposed_2ade6974
 #endif

@@ -78,7 +78,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::gmm_f32_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -194,7 +193,6 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::gmm_f32_text
 
 namespace kiln::inline gmm_f32_d0c2f4c5 {
-
 Status gmm_f32(const Tensor<const int32_t>& sizes, int32_t group_offset,
                const Tensor<const float>& lhs, const Tensor<const float>& rhs,
                const Tensor<float>& out, Context& context) {
@@ -249,6 +247,5 @@ extern "C" KILN_EXPORT int32_t kiln_gmm_f32(
                    {"sizes", "group_offset", "lhs", "rhs", "out", "context"},
                    sizes, group_offset, lhs, rhs, out, context);
 }
-
 }  // namespace kiln::inline gmm_f32_d0c2f4c5
 #endif

@@ -78,7 +78,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::gmm_int8_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -194,7 +193,6 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::gmm_int8_text
 
 namespace kiln::inline gmm_int8_45a33ca1 {
-
 Status gmm_int8(const Tensor<const int32_t>& sizes, int32_t group_offset,
                 const Tensor<const int8_t>& lhs, const Tensor<const int8_t>& rhs,
                 const Tensor<int32_t>& out, Context& context) {
@@ -249,6 +247,5 @@ extern "C" KILN_EXPORT int32_t kiln_gmm_int8(
                    {"sizes", "group_offset", "lhs", "rhs", "out", "context"},
                    sizes, group_offset, lhs, rhs, out, context);
 }
-
 }  // namespace kiln::inline gmm_int8_45a33ca1
 #endif

@@ -82,7 +82,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::gmm_swiglu_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 HWY_INLINE void Body([[maybe_unused]] const Step& step, SingleStep) {
   Core& core = step.core;
   const Call& call = step.call;
@@ -300,7 +299,6 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::gmm_swiglu_text
 
 namespace kiln::inline gmm_swiglu_dff0098b {
-
 Status gmm_swiglu(const Tensor<const int32_t>& sizes, const Tensor<const bf16>& lhs,
                   const Tensor<const bf16>& gate, const Tensor<const bf16>& up,
                   const Tensor<bf16>& out, Context& context) {
@@ -341,6 +339,5 @@ extern "C" KILN_EXPORT int32_t kiln_gmm_swiglu(
                    {"sizes", "lhs", "gate", "up", "out", "context"},
                    sizes, lhs, gate, up, out, context);
 }
-
 }  // namespace kiln::inline gmm_swiglu_dff0098b
 #endif

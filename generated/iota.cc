@@ -31,7 +31,6 @@ struct Step {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::iota_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -45,7 +44,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace kiln::iota_text {
-using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
 HWY_EXPORT(RunStep);
 
 /// The grid of one core.
@@ -71,9 +69,7 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::iota_text
 
 namespace kiln::inline iota_96627d5f {
-
 Status iota(const Tensor<int32_t>& o, Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "iota", .axes = "i", .spec = "iota.yaml"});
   iota_text::Call call{o, check.Dim("n", o, "o", 0)};
   check.Output(o, "o", {call.n});
@@ -84,6 +80,5 @@ extern "C" KILN_EXPORT int32_t kiln_iota(const DLTensor* o, kiln_context* contex
                                          kiln_status* status) {
   return CallFromC("iota", iota, status, {"o", "context"}, o, context);
 }
-
 }  // namespace kiln::inline iota_96627d5f
 #endif

@@ -39,7 +39,6 @@ struct Step {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::layernorm_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -119,10 +118,8 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::layernorm_text
 
 namespace kiln::inline layernorm_951e501c {
-
 Status layernorm(const Tensor<const float>& x, const Tensor<const float>& gamma,
                  const Tensor<const float>& beta, const Tensor<float>& y, Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "layernorm", .axes = "i", .spec = "layernorm.yaml"});
   layernorm_text::Call call{x, gamma, beta, y, check.Dim("m", x, "x", 0),
                             check.Dim("n", x, "x", 1)};
@@ -139,6 +136,5 @@ extern "C" KILN_EXPORT int32_t kiln_layernorm(const DLTensor* x, const DLTensor*
   return CallFromC("layernorm", layernorm, status, {"x", "gamma", "beta", "y", "context"},
                    x, gamma, beta, y, context);
 }
-
 }  // namespace kiln::inline layernorm_951e501c
 #endif

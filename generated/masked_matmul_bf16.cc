@@ -65,7 +65,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::masked_matmul_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 HWY_INLINE void Body([[maybe_unused]] const Step& step, SingleStep) {
   Core& core = step.core;
   const Call& call = step.call;
@@ -270,7 +269,6 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::masked_matmul_bf16_text
 
 namespace kiln::inline masked_matmul_bf16_703a6fad {
-
 Status masked_matmul_bf16(
     const Tensor<const int32_t>& block_mask, const Tensor<const int32_t>& next_kind,
     const Tensor<const int32_t>& next_i, const Tensor<const int32_t>& next_j,
@@ -310,6 +308,5 @@ extern "C" KILN_EXPORT int32_t kiln_masked_matmul_bf16(
       {"block_mask", "next_kind", "next_i", "next_j", "x", "y", "mask", "o", "context"},
       block_mask, next_kind, next_i, next_j, x, y, mask, o, context);
 }
-
 }  // namespace kiln::inline masked_matmul_bf16_703a6fad
 #endif

@@ -63,7 +63,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::masked_matmul_f32_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 HWY_INLINE void Body([[maybe_unused]] const Step& step, SingleStep) {
   Core& core = step.core;
   const Call& call = step.call;
@@ -264,7 +263,6 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::masked_matmul_f32_text
 
 namespace kiln::inline masked_matmul_f32_f2b577f7 {
-
 Status masked_matmul_f32(
     const Tensor<const int32_t>& block_mask, const Tensor<const int32_t>& next_kind,
     const Tensor<const int32_t>& next_i, const Tensor<const int32_t>& next_j,
@@ -304,6 +302,5 @@ extern "C" KILN_EXPORT int32_t kiln_masked_matmul_f32(
       {"block_mask", "next_kind", "next_i", "next_j", "x", "y", "mask", "o", "context"},
       block_mask, next_kind, next_i, next_j, x, y, mask, o, context);
 }
-
 }  // namespace kiln::inline masked_matmul_f32_f2b577f7
 #endif

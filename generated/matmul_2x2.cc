@@ -40,7 +40,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_2x2_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -109,7 +108,6 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::matmul_2x2_text
 
 namespace kiln::inline matmul_2x2_170292ff {
-
 Status matmul_2x2(const Tensor<const float>& x, const Tensor<const float>& y,
                   const Tensor<float>& z, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
@@ -140,6 +138,5 @@ extern "C" KILN_EXPORT int32_t kiln_matmul_2x2(const DLTensor* x, const DLTensor
                                                kiln_status* status) {
   return CallFromC("matmul_2x2", matmul_2x2, status, {"x", "y", "z", "context"}, x, y, z, context);
 }
-
 }  // namespace kiln::inline matmul_2x2_170292ff
 #endif

@@ -40,7 +40,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_2x2_activation_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -109,7 +108,6 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::matmul_2x2_activation_text
 
 namespace kiln::inline matmul_2x2_activation_b4199000 {
-
 Status matmul_2x2_activation(const Tensor<const float>& x, const Tensor<const float>& y,
                              const Tensor<float>& z, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
@@ -142,6 +140,5 @@ extern "C" KILN_EXPORT int32_t kiln_matmul_2x2_activation(const DLTensor* x, con
   return CallFromC("matmul_2x2_activation", matmul_2x2_activation, status,
                    {"x", "y", "z", "context"}, x, y, z, context);
 }
-
 }  // namespace kiln::inline matmul_2x2_activation_b4199000
 #endif

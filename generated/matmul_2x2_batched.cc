@@ -43,7 +43,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_2x2_batched_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -112,7 +111,6 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::matmul_2x2_batched_text
 
 namespace kiln::inline matmul_2x2_batched_93ceb858 {
-
 Status matmul_2x2_batched(const Tensor<const float>& x, const Tensor<const float>& y,
                           const Tensor<float>& z, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
@@ -146,6 +144,5 @@ extern "C" KILN_EXPORT int32_t kiln_matmul_2x2_batched(const DLTensor* x, const 
   return CallFromC("matmul_2x2_batched", matmul_2x2_batched, status, {"x", "y", "z", "context"},
                    x, y, z, context);
 }
-
 }  // namespace kiln::inline matmul_2x2_batched_93ceb858
 #endif

@@ -62,7 +62,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_batched_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -97,7 +96,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace kiln::matmul_batched_bf16_text {
-using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
 HWY_EXPORT(RunStep);
 HWY_EXPORT(MakeTarget);
 
@@ -144,10 +142,8 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::matmul_batched_bf16_text
 
 namespace kiln::inline matmul_batched_bf16_49e29892 {
-
 Status matmul_batched_bf16(const Tensor<const bf16>& x, const Tensor<const bf16>& y,
                            const Tensor<bf16>& z, Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "matmul_batched_bf16", .axes = "b, i, j, l",
                    .spec = "matmul_batched.yaml:matmul_batched_bf16"});
   matmul_batched_bf16_text::Call call{x, y, z, check.Dim("batch", x, "x", 0),
@@ -165,6 +161,5 @@ extern "C" KILN_EXPORT int32_t kiln_matmul_batched_bf16(const DLTensor* x, const
   return CallFromC("matmul_batched_bf16", matmul_batched_bf16, status, {"x", "y", "z", "context"},
                    x, y, z, context);
 }
-
 }  // namespace kiln::inline matmul_batched_bf16_49e29892
 #endif

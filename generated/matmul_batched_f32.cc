@@ -61,7 +61,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_batched_f32_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -96,7 +95,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace kiln::matmul_batched_f32_text {
-using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
 HWY_EXPORT(RunStep);
 HWY_EXPORT(MakeTarget);
 
@@ -142,10 +140,8 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::matmul_batched_f32_text
 
 namespace kiln::inline matmul_batched_f32_1fb63f86 {
-
 Status matmul_batched_f32(const Tensor<const float>& x, const Tensor<const float>& y,
                           const Tensor<float>& z, Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "matmul_batched_f32", .axes = "b, i, j, l",
                    .spec = "matmul_batched.yaml:matmul_batched_f32"});
   matmul_batched_f32_text::Call call{x, y, z, check.Dim("batch", x, "x", 0),
@@ -163,6 +159,5 @@ extern "C" KILN_EXPORT int32_t kiln_matmul_batched_f32(const DLTensor* x, const 
   return CallFromC("matmul_batched_f32", matmul_batched_f32, status, {"x", "y", "z", "context"},
                    x, y, z, context);
 }
-
 }  // namespace kiln::inline matmul_batched_f32_1fb63f86
 #endif

@@ -62,7 +62,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -99,7 +98,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace kiln::matmul_bf16_text {
-using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
 HWY_EXPORT(RunStep);
 HWY_EXPORT(MakeTarget);
 
@@ -149,10 +147,8 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::matmul_bf16_text
 
 namespace kiln::inline matmul_bf16_466a7bd3 {
-
 Status matmul_bf16(const Tensor<const bf16>& x, const Tensor<const bf16>& y,
                    const Tensor<const float>& bias, const Tensor<bf16>& z, Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "matmul_bf16", .axes = "i, j, l", .spec = "matmul.yaml:matmul_bf16"});
   matmul_bf16_text::Call call{x, y, bias, z, check.Dim("m", x, "x", 0), check.Dim("k", x, "x", 1),
                               check.Dim("n", y, "y", 1)};
@@ -169,6 +165,5 @@ extern "C" KILN_EXPORT int32_t kiln_matmul_bf16(const DLTensor* x, const DLTenso
   return CallFromC("matmul_bf16", matmul_bf16, status, {"x", "y", "bias", "z", "context"},
                    x, y, bias, z, context);
 }
-
 }  // namespace kiln::inline matmul_bf16_466a7bd3
 #endif

@@ -60,7 +60,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_f32_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -97,7 +96,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace kiln::matmul_f32_text {
-using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
 HWY_EXPORT(RunStep);
 HWY_EXPORT(MakeTarget);
 
@@ -146,10 +144,8 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::matmul_f32_text
 
 namespace kiln::inline matmul_f32_cb10889a {
-
 Status matmul_f32(const Tensor<const float>& x, const Tensor<const float>& y,
                   const Tensor<const float>& bias, const Tensor<float>& z, Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "matmul_f32", .axes = "i, j, l", .spec = "matmul.yaml:matmul_f32"});
   matmul_f32_text::Call call{x, y, bias, z, check.Dim("m", x, "x", 0), check.Dim("k", x, "x", 1),
                              check.Dim("n", y, "y", 1)};
@@ -166,6 +162,5 @@ extern "C" KILN_EXPORT int32_t kiln_matmul_f32(const DLTensor* x, const DLTensor
   return CallFromC("matmul_f32", matmul_f32, status, {"x", "y", "bias", "z", "context"},
                    x, y, bias, z, context);
 }
-
 }  // namespace kiln::inline matmul_f32_cb10889a
 #endif

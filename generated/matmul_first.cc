@@ -54,7 +54,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_first_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -78,7 +77,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace kiln::matmul_first_text {
-using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
 HWY_EXPORT(RunStep);
 HWY_EXPORT(MakeTarget);
 
@@ -121,10 +119,8 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::matmul_first_text
 
 namespace kiln::inline matmul_first_671f6c1b {
-
 Status matmul_first(const Tensor<const float>& x, const Tensor<const float>& y,
                     const Tensor<float>& z, Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "matmul_first", .axes = "i, j, l", .spec = "matmul_first.yaml"});
   matmul_first_text::Call call{x, y, z, check.Dim("m", x, "x", 0), check.Dim("k", x, "x", 1),
                                check.Dim("n", y, "y", 1)};
@@ -140,6 +136,5 @@ extern "C" KILN_EXPORT int32_t kiln_matmul_first(const DLTensor* x, const DLTens
   return CallFromC("matmul_first", matmul_first, status, {"x", "y", "z", "context"},
                    x, y, z, context);
 }
-
 }  // namespace kiln::inline matmul_first_671f6c1b
 #endif

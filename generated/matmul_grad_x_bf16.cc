@@ -59,7 +59,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_grad_x_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -94,7 +93,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace kiln::matmul_grad_x_bf16_text {
-using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
 HWY_EXPORT(RunStep);
 HWY_EXPORT(MakeTarget);
 
@@ -139,10 +137,8 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::matmul_grad_x_bf16_text
 
 namespace kiln::inline matmul_grad_x_bf16_d436980f {
-
 Status matmul_grad_x_bf16(const Tensor<const bf16>& dz, const Tensor<const bf16>& y,
                           const Tensor<bf16>& dx, Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "matmul_grad_x_bf16", .axes = "i, l, j",
                    .spec = "matmul_grad_x.yaml:matmul_grad_x_bf16"});
   matmul_grad_x_bf16_text::Call call{dz, y, dx, check.Dim("m", dz, "dz", 0),
@@ -159,6 +155,5 @@ extern "C" KILN_EXPORT int32_t kiln_matmul_grad_x_bf16(const DLTensor* dz, const
   return CallFromC("matmul_grad_x_bf16", matmul_grad_x_bf16, status, {"dz", "y", "dx", "context"},
                    dz, y, dx, context);
 }
-
 }  // namespace kiln::inline matmul_grad_x_bf16_d436980f
 #endif

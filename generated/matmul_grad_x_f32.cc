@@ -58,7 +58,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_grad_x_f32_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -93,7 +92,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace kiln::matmul_grad_x_f32_text {
-using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
 HWY_EXPORT(RunStep);
 HWY_EXPORT(MakeTarget);
 
@@ -138,10 +136,8 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::matmul_grad_x_f32_text
 
 namespace kiln::inline matmul_grad_x_f32_dd4c27d1 {
-
 Status matmul_grad_x_f32(const Tensor<const float>& dz, const Tensor<const float>& y,
                          const Tensor<float>& dx, Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "matmul_grad_x_f32", .axes = "i, l, j",
                    .spec = "matmul_grad_x.yaml:matmul_grad_x_f32"});
   matmul_grad_x_f32_text::Call call{dz, y, dx, check.Dim("m", dz, "dz", 0),
@@ -158,6 +154,5 @@ extern "C" KILN_EXPORT int32_t kiln_matmul_grad_x_f32(const DLTensor* dz, const 
   return CallFromC("matmul_grad_x_f32", matmul_grad_x_f32, status, {"dz", "y", "dx", "context"},
                    dz, y, dx, context);
 }
-
 }  // namespace kiln::inline matmul_grad_x_f32_dd4c27d1
 #endif

@@ -59,7 +59,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_grad_y_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -94,7 +93,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace kiln::matmul_grad_y_bf16_text {
-using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
 HWY_EXPORT(RunStep);
 HWY_EXPORT(MakeTarget);
 
@@ -140,10 +138,8 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::matmul_grad_y_bf16_text
 
 namespace kiln::inline matmul_grad_y_bf16_9d5356b5 {
-
 Status matmul_grad_y_bf16(const Tensor<const bf16>& x, const Tensor<const bf16>& dz,
                           const Tensor<bf16>& dy, Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "matmul_grad_y_bf16", .axes = "l, j, i",
                    .spec = "matmul_grad_y.yaml:matmul_grad_y_bf16"});
   matmul_grad_y_bf16_text::Call call{x, dz, dy, check.Dim("m", x, "x", 0),
@@ -160,6 +156,5 @@ extern "C" KILN_EXPORT int32_t kiln_matmul_grad_y_bf16(const DLTensor* x, const 
   return CallFromC("matmul_grad_y_bf16", matmul_grad_y_bf16, status, {"x", "dz", "dy", "context"},
                    x, dz, dy, context);
 }
-
 }  // namespace kiln::inline matmul_grad_y_bf16_9d5356b5
 #endif

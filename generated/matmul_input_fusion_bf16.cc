@@ -64,7 +64,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_input_fusion_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -159,11 +158,9 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::matmul_input_fusion_bf16_text
 
 namespace kiln::inline matmul_input_fusion_bf16_8bf36250 {
-
 Status matmul_input_fusion_bf16(const Tensor<const bf16>& x, const Tensor<const bf16>& gate,
                                 const Tensor<const bf16>& y, const Tensor<bf16>& z,
                                 Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "matmul_input_fusion_bf16", .axes = "i, j, l",
                    .spec = "matmul_input_fusion.yaml:matmul_input_fusion_bf16"});
   matmul_input_fusion_bf16_text::Call call{x, gate, y, z, check.Dim("m", x, "x", 0),
@@ -181,6 +178,5 @@ extern "C" KILN_EXPORT int32_t kiln_matmul_input_fusion_bf16(
   return CallFromC("matmul_input_fusion_bf16", matmul_input_fusion_bf16, status,
                    {"x", "gate", "y", "z", "context"}, x, gate, y, z, context);
 }
-
 }  // namespace kiln::inline matmul_input_fusion_bf16_8bf36250
 #endif

@@ -63,7 +63,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_input_fusion_f32_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -156,11 +155,9 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::matmul_input_fusion_f32_text
 
 namespace kiln::inline matmul_input_fusion_f32_ddb15b78 {
-
 Status matmul_input_fusion_f32(const Tensor<const float>& x, const Tensor<const float>& gate,
                                const Tensor<const float>& y, const Tensor<float>& z,
                                Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "matmul_input_fusion_f32", .axes = "i, j, l",
                    .spec = "matmul_input_fusion.yaml:matmul_input_fusion_f32"});
   matmul_input_fusion_f32_text::Call call{x, gate, y, z, check.Dim("m", x, "x", 0),
@@ -178,6 +175,5 @@ extern "C" KILN_EXPORT int32_t kiln_matmul_input_fusion_f32(
   return CallFromC("matmul_input_fusion_f32", matmul_input_fusion_f32, status,
                    {"x", "gate", "y", "z", "context"}, x, gate, y, z, context);
 }
-
 }  // namespace kiln::inline matmul_input_fusion_f32_ddb15b78
 #endif

@@ -68,7 +68,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_int4_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -160,7 +159,6 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::matmul_int4_text
 
 namespace kiln::inline matmul_int4_a5c7a781 {
-
 Status matmul_int4(const Tensor<const bf16>& x, const Tensor<const i4>& w,
                    const Tensor<const float>& scale, const Tensor<bf16>& z, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
@@ -182,6 +180,5 @@ extern "C" KILN_EXPORT int32_t kiln_matmul_int4(const DLTensor* x, const DLTenso
   return CallFromC("matmul_int4", matmul_int4, status, {"x", "w", "scale", "z", "context"},
                    x, w, scale, z, context);
 }
-
 }  // namespace kiln::inline matmul_int4_a5c7a781
 #endif

@@ -67,7 +67,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_int4_f32_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -159,7 +158,6 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::matmul_int4_f32_text
 
 namespace kiln::inline matmul_int4_f32_a2a977ad {
-
 Status matmul_int4_f32(const Tensor<const float>& x, const Tensor<const i4>& w,
                        const Tensor<const float>& scale, const Tensor<float>& z, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
@@ -181,6 +179,5 @@ extern "C" KILN_EXPORT int32_t kiln_matmul_int4_f32(const DLTensor* x, const DLT
   return CallFromC("matmul_int4_f32", matmul_int4_f32, status, {"x", "w", "scale", "z", "context"},
                    x, w, scale, z, context);
 }
-
 }  // namespace kiln::inline matmul_int4_f32_a2a977ad
 #endif

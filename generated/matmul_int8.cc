@@ -54,7 +54,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_int8_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -79,7 +78,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace kiln::matmul_int8_text {
-using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
 HWY_EXPORT(RunStep);
 HWY_EXPORT(MakeTarget);
 
@@ -122,10 +120,8 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::matmul_int8_text
 
 namespace kiln::inline matmul_int8_f248e189 {
-
 Status matmul_int8(const Tensor<const int8_t>& x, const Tensor<const int8_t>& y,
                    const Tensor<int32_t>& z, Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "matmul_int8", .axes = "i, j, l", .spec = "matmul_int8.yaml"});
   matmul_int8_text::Call call{x, y, z, check.Dim("m", x, "x", 0), check.Dim("k", x, "x", 1),
                               check.Dim("n", y, "y", 1)};
@@ -141,6 +137,5 @@ extern "C" KILN_EXPORT int32_t kiln_matmul_int8(const DLTensor* x, const DLTenso
   return CallFromC("matmul_int8", matmul_int8, status, {"x", "y", "z", "context"},
                    x, y, z, context);
 }
-
 }  // namespace kiln::inline matmul_int8_f248e189
 #endif

@@ -58,7 +58,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_relu_f32_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -93,7 +92,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace kiln::matmul_relu_f32_text {
-using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
 HWY_EXPORT(RunStep);
 HWY_EXPORT(MakeTarget);
 
@@ -138,10 +136,8 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::matmul_relu_f32_text
 
 namespace kiln::inline matmul_relu_f32_6af8f5f3 {
-
 Status matmul_relu_f32(const Tensor<const float>& x, const Tensor<const float>& y,
                        const Tensor<float>& z, Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "matmul_relu_f32", .axes = "i, j, l",
                    .spec = "matmul_activation.yaml:matmul_relu_f32"});
   matmul_relu_f32_text::Call call{x, y, z, check.Dim("m", x, "x", 0), check.Dim("k", x, "x", 1),
@@ -158,6 +154,5 @@ extern "C" KILN_EXPORT int32_t kiln_matmul_relu_f32(const DLTensor* x, const DLT
   return CallFromC("matmul_relu_f32", matmul_relu_f32, status, {"x", "y", "z", "context"},
                    x, y, z, context);
 }
-
 }  // namespace kiln::inline matmul_relu_f32_6af8f5f3
 #endif

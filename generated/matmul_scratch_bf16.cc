@@ -59,7 +59,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_scratch_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -94,7 +93,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace kiln::matmul_scratch_bf16_text {
-using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
 HWY_EXPORT(RunStep);
 HWY_EXPORT(MakeTarget);
 
@@ -140,10 +138,8 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::matmul_scratch_bf16_text
 
 namespace kiln::inline matmul_scratch_bf16_e998e4e6 {
-
 Status matmul_scratch_bf16(const Tensor<const bf16>& x, const Tensor<const bf16>& y,
                            const Tensor<bf16>& z, Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "matmul_scratch_bf16", .axes = "i, j, l",
                    .spec = "matmul_scratch.yaml:matmul_scratch_bf16"});
   matmul_scratch_bf16_text::Call call{x, y, z, check.Dim("m", x, "x", 0), check.Dim("k", x, "x", 1),
@@ -160,6 +156,5 @@ extern "C" KILN_EXPORT int32_t kiln_matmul_scratch_bf16(const DLTensor* x, const
   return CallFromC("matmul_scratch_bf16", matmul_scratch_bf16, status, {"x", "y", "z", "context"},
                    x, y, z, context);
 }
-
 }  // namespace kiln::inline matmul_scratch_bf16_e998e4e6
 #endif

@@ -59,7 +59,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_scratch_f16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -145,10 +144,8 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::matmul_scratch_f16_text
 
 namespace kiln::inline matmul_scratch_f16_1b6403c4 {
-
 Status matmul_scratch_f16(const Tensor<const f16>& x, const Tensor<const f16>& y,
                           const Tensor<f16>& z, Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "matmul_scratch_f16", .axes = "i, j, l",
                    .spec = "matmul_scratch.yaml:matmul_scratch_f16"});
   matmul_scratch_f16_text::Call call{x, y, z, check.Dim("m", x, "x", 0), check.Dim("k", x, "x", 1),
@@ -165,6 +162,5 @@ extern "C" KILN_EXPORT int32_t kiln_matmul_scratch_f16(const DLTensor* x, const 
   return CallFromC("matmul_scratch_f16", matmul_scratch_f16, status, {"x", "y", "z", "context"},
                    x, y, z, context);
 }
-
 }  // namespace kiln::inline matmul_scratch_f16_1b6403c4
 #endif

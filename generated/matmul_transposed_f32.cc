@@ -59,7 +59,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_transposed_f32_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -94,7 +93,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace kiln::matmul_transposed_f32_text {
-using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
 HWY_EXPORT(RunStep);
 HWY_EXPORT(MakeTarget);
 
@@ -139,10 +137,8 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::matmul_transposed_f32_text
 
 namespace kiln::inline matmul_transposed_f32_1c8d2c5c {
-
 Status matmul_transposed_f32(const Tensor<const float>& x, const Tensor<const float>& y,
                              const Tensor<float>& z, Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "matmul_transposed_f32", .axes = "i, j, l",
                    .spec = "matmul_transposed.yaml:matmul_transposed_f32"});
   matmul_transposed_f32_text::Call call{x, y, z, check.Dim("m", x, "x", 0),
@@ -159,6 +155,5 @@ extern "C" KILN_EXPORT int32_t kiln_matmul_transposed_f32(const DLTensor* x, con
   return CallFromC("matmul_transposed_f32", matmul_transposed_f32, status,
                    {"x", "y", "z", "context"}, x, y, z, context);
 }
-
 }  // namespace kiln::inline matmul_transposed_f32_1c8d2c5c
 #endif

@@ -68,7 +68,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_w8_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -160,7 +159,6 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::matmul_w8_text
 
 namespace kiln::inline matmul_w8_244bd0cd {
-
 Status matmul_w8(const Tensor<const bf16>& x, const Tensor<const int8_t>& w,
                  const Tensor<const float>& scale, const Tensor<bf16>& z, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
@@ -181,6 +179,5 @@ extern "C" KILN_EXPORT int32_t kiln_matmul_w8(const DLTensor* x, const DLTensor*
   return CallFromC("matmul_w8", matmul_w8, status, {"x", "w", "scale", "z", "context"},
                    x, w, scale, z, context);
 }
-
 }  // namespace kiln::inline matmul_w8_244bd0cd
 #endif

@@ -67,7 +67,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_weights_int8_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -159,11 +158,9 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::matmul_weights_int8_text
 
 namespace kiln::inline matmul_weights_int8_b2b6c7ce {
-
 Status matmul_weights_int8(const Tensor<const bf16>& x, const Tensor<const int8_t>& w,
                            const Tensor<const float>& scale, const Tensor<bf16>& y,
                            Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "matmul_weights_int8", .axes = "i, j, l",
                    .spec = "matmul_weights_int8.yaml"});
   matmul_weights_int8_text::Call call{x, w, scale, y, check.Dim("m", x, "x", 0),
@@ -181,6 +178,5 @@ extern "C" KILN_EXPORT int32_t kiln_matmul_weights_int8(
   return CallFromC("matmul_weights_int8", matmul_weights_int8, status,
                    {"x", "w", "scale", "y", "context"}, x, w, scale, y, context);
 }
-
 }  // namespace kiln::inline matmul_weights_int8_b2b6c7ce
 #endif

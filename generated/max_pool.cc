@@ -36,7 +36,6 @@ struct Step {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::max_pool_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -97,7 +96,6 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::max_pool_text
 
 namespace kiln::inline max_pool_c603316f {
-
 Status max_pool(const Tensor<const float>& x, const Tensor<float>& y, Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "max_pool", .axes = "b, i", .spec = "max_pool.yaml"});
@@ -118,6 +116,5 @@ extern "C" KILN_EXPORT int32_t kiln_max_pool(const DLTensor* x, const DLTensor* 
                                              kiln_context* context, kiln_status* status) {
   return CallFromC("max_pool", max_pool, status, {"x", "y", "context"}, x, y, context);
 }
-
 }  // namespace kiln::inline max_pool_c603316f
 #endif

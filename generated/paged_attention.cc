@@ -73,7 +73,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::paged_attention_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -419,11 +418,9 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::paged_attention_text
 
 namespace kiln::inline paged_attention_fb501725 {
-
 Status paged_attention(const Tensor<const int32_t>& lengths, const Tensor<const int32_t>& table,
                        float scale, const Tensor<const bf16>& q, const Tensor<const bf16>& k_pages,
                        const Tensor<const bf16>& v_pages, const Tensor<bf16>& o, Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   constexpr int64_t group = 8;
   CallCheck check({.kernel = "paged_attention", .axes = "b, j", .spec = "paged_attention.yaml"});
   paged_attention_text::Call call{
@@ -451,6 +448,5 @@ extern "C" KILN_EXPORT int32_t kiln_paged_attention(
                    {"lengths", "table", "scale", "q", "k_pages", "v_pages", "o", "context"},
                    lengths, table, scale, q, k_pages, v_pages, o, context);
 }
-
 }  // namespace kiln::inline paged_attention_fb501725
 #endif

@@ -42,7 +42,6 @@ struct Step {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::paged_gather_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -122,10 +121,8 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::paged_gather_bf16_text
 
 namespace kiln::inline paged_gather_bf16_174038bf {
-
 Status paged_gather_bf16(const Tensor<const int32_t>& table, const Tensor<const int32_t>& lengths,
                          const Tensor<const bf16>& pool, const Tensor<bf16>& o, Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "paged_gather_bf16", .axes = "b, p",
                    .spec = "paged_gather.yaml:paged_gather_bf16"});
   paged_gather_bf16_text::Call call{
@@ -149,6 +146,5 @@ extern "C" KILN_EXPORT int32_t kiln_paged_gather_bf16(
   return CallFromC("paged_gather_bf16", paged_gather_bf16, status,
                    {"table", "lengths", "pool", "o", "context"}, table, lengths, pool, o, context);
 }
-
 }  // namespace kiln::inline paged_gather_bf16_174038bf
 #endif

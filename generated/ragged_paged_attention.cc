@@ -99,7 +99,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::ragged_paged_attention_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -538,7 +537,6 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::ragged_paged_attention_text
 
 namespace kiln::inline ragged_paged_attention_82067aa9 {
-
 Status ragged_paged_attention(
     const Tensor<const int32_t>& queries, const Tensor<const int32_t>& lengths,
     const Tensor<const int32_t>& table, float scale, const Tensor<const bf16>& q,
@@ -594,6 +592,5 @@ extern "C" KILN_EXPORT int32_t kiln_ragged_paged_attention(
       {"queries", "lengths", "table", "scale", "q", "k_pages", "v_pages", "o", "context"},
       queries, lengths, table, scale, q, k_pages, v_pages, o, context);
 }
-
 }  // namespace kiln::inline ragged_paged_attention_82067aa9
 #endif

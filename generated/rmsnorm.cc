@@ -39,7 +39,6 @@ struct Step {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::rmsnorm_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -108,10 +107,8 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::rmsnorm_text
 
 namespace kiln::inline rmsnorm_f4cf4fc6 {
-
 Status rmsnorm(const Tensor<const bf16>& x, const Tensor<const bf16>& weight, const Tensor<bf16>& y,
                Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "rmsnorm", .axes = "i", .spec = "rmsnorm.yaml"});
   rmsnorm_text::Call call{x, weight, y, check.Dim("m", x, "x", 0), check.Dim("n", x, "x", 1)};
   check.Input(x, "x", {call.m, call.n});
@@ -126,6 +123,5 @@ extern "C" KILN_EXPORT int32_t kiln_rmsnorm(const DLTensor* x, const DLTensor* w
   return CallFromC("rmsnorm", rmsnorm, status, {"x", "weight", "y", "context"},
                    x, weight, y, context);
 }
-
 }  // namespace kiln::inline rmsnorm_f4cf4fc6
 #endif

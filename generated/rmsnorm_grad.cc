@@ -44,7 +44,6 @@ struct Step {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::rmsnorm_grad_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -179,11 +178,9 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::rmsnorm_grad_text
 
 namespace kiln::inline rmsnorm_grad_cad276f0 {
-
 Status rmsnorm_grad(const Tensor<const bf16>& x, const Tensor<const bf16>& weight,
                     const Tensor<const bf16>& dy, const Tensor<bf16>& dx,
                     const Tensor<float>& dweight, Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "rmsnorm_grad", .axes = "i", .spec = "rmsnorm_grad.yaml"});
   rmsnorm_grad_text::Call call{x, weight, dy, dx, dweight, check.Dim("m", x, "x", 0),
                                check.Dim("n", x, "x", 1)};
@@ -202,6 +199,5 @@ extern "C" KILN_EXPORT int32_t kiln_rmsnorm_grad(
                    {"x", "weight", "dy", "dx", "dweight", "context"},
                    x, weight, dy, dx, dweight, context);
 }
-
 }  // namespace kiln::inline rmsnorm_grad_cad276f0
 #endif

@@ -40,7 +40,6 @@ struct Step {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::rope_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -119,10 +118,8 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::rope_text
 
 namespace kiln::inline rope_4c00d956 {
-
 Status rope(const Tensor<const bf16>& x, const Tensor<const float>& cosine,
             const Tensor<const float>& sine, const Tensor<bf16>& y, Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "rope", .axes = "i, h", .spec = "rope.yaml"});
   rope_text::Call call{x, cosine, sine, y, check.Dim("heads", x, "x", 0), check.Dim("m", x, "x", 1),
                        check.Dim("half", cosine, "cosine", 1)};
@@ -139,6 +136,5 @@ extern "C" KILN_EXPORT int32_t kiln_rope(const DLTensor* x, const DLTensor* cosi
   return CallFromC("rope", rope, status, {"x", "cosine", "sine", "y", "context"},
                    x, cosine, sine, y, context);
 }
-
 }  // namespace kiln::inline rope_4c00d956
 #endif

@@ -39,7 +39,6 @@ struct Step {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::segment_sum_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -107,10 +106,8 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::segment_sum_bf16_text
 
 namespace kiln::inline segment_sum_bf16_a403dfa0 {
-
 Status segment_sum_bf16(const Tensor<const int32_t>& ids, const Tensor<const bf16>& x,
                         const Tensor<float>& sums, Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "segment_sum_bf16", .axes = "j, t",
                    .spec = "segment_sum.yaml:segment_sum_bf16"});
   segment_sum_bf16_text::Call call{ids, x, sums, check.Dim("n", ids, "ids", 0),
@@ -130,6 +127,5 @@ extern "C" KILN_EXPORT int32_t kiln_segment_sum_bf16(const DLTensor* ids, const 
   return CallFromC("segment_sum_bf16", segment_sum_bf16, status, {"ids", "x", "sums", "context"},
                    ids, x, sums, context);
 }
-
 }  // namespace kiln::inline segment_sum_bf16_a403dfa0
 #endif

@@ -37,7 +37,6 @@ struct Step {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::softmax_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -109,9 +108,7 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::softmax_text
 
 namespace kiln::inline softmax_de4b7c56 {
-
 Status softmax(const Tensor<const float>& x, const Tensor<float>& y, Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "softmax", .axes = "i", .spec = "softmax.yaml"});
   softmax_text::Call call{x, y, check.Dim("m", x, "x", 0), check.Dim("n", x, "x", 1)};
   check.Input(x, "x", {call.m, call.n});
@@ -123,6 +120,5 @@ extern "C" KILN_EXPORT int32_t kiln_softmax(const DLTensor* x, const DLTensor* y
                                             kiln_context* context, kiln_status* status) {
   return CallFromC("softmax", softmax, status, {"x", "y", "context"}, x, y, context);
 }
-
 }  // namespace kiln::inline softmax_de4b7c56
 #endif

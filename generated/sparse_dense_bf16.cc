@@ -63,7 +63,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::sparse_dense_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -167,11 +166,9 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::sparse_dense_bf16_text
 
 namespace kiln::inline sparse_dense_bf16_9c3023ea {
-
 Status sparse_dense_bf16(const Tensor<const int32_t>& idxs_i, const Tensor<const int32_t>& idxs_k,
                          int32_t blocks_0, const Tensor<const bf16>& x, const Tensor<const bf16>& y,
                          const Tensor<const bf16>& zeros, const Tensor<bf16>& o, Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   constexpr int64_t bm = 128, bk = 128;
   CallCheck check({.kernel = "sparse_dense_bf16", .axes = "j, t",
                    .spec = "sparse_dense.yaml:sparse_dense_bf16"});
@@ -202,6 +199,5 @@ extern "C" KILN_EXPORT int32_t kiln_sparse_dense_bf16(
                    {"idxs_i", "idxs_k", "blocks", "x", "y", "zeros", "o", "context"},
                    idxs_i, idxs_k, blocks_0, x, y, zeros, o, context);
 }
-
 }  // namespace kiln::inline sparse_dense_bf16_9c3023ea
 #endif

@@ -61,7 +61,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::sparse_dense_f32_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -164,12 +163,10 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::sparse_dense_f32_text
 
 namespace kiln::inline sparse_dense_f32_4fd14b7b {
-
 Status sparse_dense_f32(const Tensor<const int32_t>& idxs_i, const Tensor<const int32_t>& idxs_k,
                         int32_t blocks_0, const Tensor<const float>& x,
                         const Tensor<const float>& y, const Tensor<const float>& zeros,
                         const Tensor<float>& o, Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   constexpr int64_t bm = 128, bk = 128;
   CallCheck check({.kernel = "sparse_dense_f32", .axes = "j, t",
                    .spec = "sparse_dense.yaml:sparse_dense_f32"});
@@ -200,6 +197,5 @@ extern "C" KILN_EXPORT int32_t kiln_sparse_dense_f32(
                    {"idxs_i", "idxs_k", "blocks", "x", "y", "zeros", "o", "context"},
                    idxs_i, idxs_k, blocks_0, x, y, zeros, o, context);
 }
-
 }  // namespace kiln::inline sparse_dense_f32_4fd14b7b
 #endif

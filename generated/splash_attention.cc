@@ -77,7 +77,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::splash_attention_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -344,7 +343,6 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::splash_attention_text
 
 namespace kiln::inline splash_attention_2a9f983f {
-
 Status splash_attention(
     const Tensor<const int32_t>& data_next, const Tensor<const int32_t>& block_mask,
     const Tensor<const int32_t>& mask_next, float scale, const Tensor<const bf16>& q,
@@ -389,6 +387,5 @@ extern "C" KILN_EXPORT int32_t kiln_splash_attention(
       {"data_next", "block_mask", "mask_next", "scale", "q", "k", "v", "masks", "o", "context"},
       data_next, block_mask, mask_next, scale, q, k, v, masks, o, context);
 }
-
 }  // namespace kiln::inline splash_attention_2a9f983f
 #endif

@@ -39,7 +39,6 @@ struct Step {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::stencil2d_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -101,10 +100,8 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::stencil2d_text
 
 namespace kiln::inline stencil2d_808bcb5d {
-
 Status stencil2d(float centre, float side, const Tensor<const float>& u, const Tensor<float>& v,
                  Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "stencil2d", .axes = "i, j", .spec = "stencil2d.yaml"});
   stencil2d_text::Call call{centre, side, u, v, check.Dim("m", u, "u", 0),
                             check.Dim("n", u, "u", 1)};
@@ -121,6 +118,5 @@ extern "C" KILN_EXPORT int32_t kiln_stencil2d(float centre, float side, const DL
   return CallFromC("stencil2d", stencil2d, status, {"centre", "side", "u", "v", "context"},
                    centre, side, u, v, context);
 }
-
 }  // namespace kiln::inline stencil2d_808bcb5d
 #endif

@@ -36,7 +36,6 @@ struct Step {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::sum_axes_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -98,9 +97,7 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::sum_axes_text
 
 namespace kiln::inline sum_axes_33e75bbd {
-
 Status sum_axes(const Tensor<const float>& x, const Tensor<float>& o, Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "sum_axes", .axes = "i, b, j", .spec = "sum_axes.yaml"});
   sum_axes_text::Call call{x, o, check.Dim("batch", x, "x", 0), check.Dim("m", x, "x", 1),
                            check.Dim("n", x, "x", 2)};
@@ -113,6 +110,5 @@ extern "C" KILN_EXPORT int32_t kiln_sum_axes(const DLTensor* x, const DLTensor* 
                                              kiln_context* context, kiln_status* status) {
   return CallFromC("sum_axes", sum_axes, status, {"x", "o", "context"}, x, o, context);
 }
-
 }  // namespace kiln::inline sum_axes_33e75bbd
 #endif

@@ -45,7 +45,6 @@ struct Blocks {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::sum_columns_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -123,9 +122,7 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::sum_columns_text
 
 namespace kiln::inline sum_columns_68a3e988 {
-
 Status sum_columns(const Tensor<const float>& x, const Tensor<float>& o, Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "sum_columns", .axes = "j, i", .spec = "sum_columns.yaml"});
   sum_columns_text::Call call{x, o, check.Dim("m", x, "x", 0), check.Dim("n", x, "x", 1)};
   check.Input(x, "x", {call.m, call.n});
@@ -137,6 +134,5 @@ extern "C" KILN_EXPORT int32_t kiln_sum_columns(const DLTensor* x, const DLTenso
                                                 kiln_context* context, kiln_status* status) {
   return CallFromC("sum_columns", sum_columns, status, {"x", "o", "context"}, x, o, context);
 }
-
 }  // namespace kiln::inline sum_columns_68a3e988
 #endif

@@ -35,7 +35,6 @@ struct Step {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::sum_leading_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -70,7 +69,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace kiln::sum_leading_text {
-using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
 HWY_EXPORT(RunStep);
 
 /// The grid of one core.
@@ -99,9 +97,7 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::sum_leading_text
 
 namespace kiln::inline sum_leading_90ba9bb4 {
-
 Status sum_leading(const Tensor<const float>& x, const Tensor<float>& o, Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "sum_leading", .axes = "i", .spec = "sum_leading.yaml"});
   sum_leading_text::Call call{x, o, check.Dim("count", x, "x", 0), check.Dim("m", x, "x", 1),
                               check.Dim("n", x, "x", 2)};
@@ -114,6 +110,5 @@ extern "C" KILN_EXPORT int32_t kiln_sum_leading(const DLTensor* x, const DLTenso
                                                 kiln_context* context, kiln_status* status) {
   return CallFromC("sum_leading", sum_leading, status, {"x", "o", "context"}, x, o, context);
 }
-
 }  // namespace kiln::inline sum_leading_90ba9bb4
 #endif

@@ -36,7 +36,6 @@ struct Step {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::sum_rows_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 /// What one step does.
 void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
@@ -97,9 +96,7 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::sum_rows_text
 
 namespace kiln::inline sum_rows_f5c55621 {
-
 Status sum_rows(const Tensor<const float>& x, const Tensor<float>& o, Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "sum_rows", .axes = "i, j", .spec = "sum_rows.yaml"});
   sum_rows_text::Call call{x, o, check.Dim("m", x, "x", 0), check.Dim("n", x, "x", 1)};
   check.Input(x, "x", {call.m, call.n});
@@ -111,6 +108,5 @@ extern "C" KILN_EXPORT int32_t kiln_sum_rows(const DLTensor* x, const DLTensor* 
                                              kiln_context* context, kiln_status* status) {
   return CallFromC("sum_rows", sum_rows, status, {"x", "o", "context"}, x, o, context);
 }
-
 }  // namespace kiln::inline sum_rows_f5c55621
 #endif

@@ -62,7 +62,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::swiglu_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 HWY_INLINE void Body([[maybe_unused]] const Step& step, SingleStep) {
   const auto x = ViewOf<UnpackedA<bf16>>(step.x);
   const auto gate = ViewOf<PackedB<bf16>>(step.gate);
@@ -181,7 +180,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace kiln::swiglu_text {
-using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
 HWY_EXPORT(RunStep);
 HWY_EXPORT(MakeTarget);
 
@@ -240,10 +238,8 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::swiglu_text
 
 namespace kiln::inline swiglu_68257e37 {
-
 Status swiglu(const Tensor<const bf16>& x, const Tensor<const bf16>& gate,
               const Tensor<const bf16>& up, const Tensor<bf16>& y, Context& context) {
-  using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
   CallCheck check({.kernel = "swiglu", .axes = "i, j, l", .spec = "swiglu.yaml"});
   swiglu_text::Call call{x, gate, up, y, check.Dim("m", x, "x", 0), check.Dim("k", x, "x", 1),
                          check.Dim("n", gate, "gate", 1)};
@@ -260,6 +256,5 @@ extern "C" KILN_EXPORT int32_t kiln_swiglu(const DLTensor* x, const DLTensor* ga
   return CallFromC("swiglu", swiglu, status, {"x", "gate", "up", "y", "context"},
                    x, gate, up, y, context);
 }
-
 }  // namespace kiln::inline swiglu_68257e37
 #endif

@@ -79,7 +79,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::tgmm_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 HWY_INLINE void Body([[maybe_unused]] const Step& step, SingleStep) {
   Core& core = step.core;
   const Call& call = step.call;
@@ -338,7 +337,6 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::tgmm_bf16_text
 
 namespace kiln::inline tgmm_bf16_8c06a565 {
-
 Status tgmm_bf16(const Tensor<const int32_t>& sizes, int32_t group_offset,
                  const Tensor<const bf16>& lhs, const Tensor<const bf16>& rhs,
                  const Tensor<float>& out, Context& context) {
@@ -392,6 +390,5 @@ extern "C" KILN_EXPORT int32_t kiln_tgmm_bf16(
                    {"sizes", "group_offset", "lhs", "rhs", "out", "context"},
                    sizes, group_offset, lhs, rhs, out, context);
 }
-
 }  // namespace kiln::inline tgmm_bf16_8c06a565
 #endif

@@ -82,7 +82,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::tgmm_bf16_existing_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 HWY_INLINE void Body([[maybe_unused]] const Step& step, SingleStep) {
   Core& core = step.core;
   const Call& call = step.call;
@@ -356,7 +355,6 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::tgmm_bf16_existing_text
 
 namespace kiln::inline tgmm_bf16_existing_3d6c1c67 {
-
 Status tgmm_bf16_existing(const Tensor<const int32_t>& sizes, int32_t group_offset,
                           const Tensor<const bf16>& lhs, const Tensor<const bf16>& rhs,
                           const Tensor<const bf16>& existing, const Tensor<bf16>& out,
@@ -416,6 +414,5 @@ extern "C" KILN_EXPORT int32_t kiln_tgmm_bf16_existing(
                    {"sizes", "group_offset", "lhs", "rhs", "existing", "out", "context"},
                    sizes, group_offset, lhs, rhs, existing, out, context);
 }
-
 }  // namespace kiln::inline tgmm_bf16_existing_3d6c1c67
 #endif

@@ -78,7 +78,6 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::tgmm_f32_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-
 HWY_INLINE void Body([[maybe_unused]] const Step& step, SingleStep) {
   Core& core = step.core;
   const Call& call = step.call;
@@ -337,7 +336,6 @@ void RunGrid(const Call& call, Core& core) {
 }  // namespace kiln::tgmm_f32_text
 
 namespace kiln::inline tgmm_f32_efd34755 {
-
 Status tgmm_f32(const Tensor<const int32_t>& sizes, int32_t group_offset,
                 const Tensor<const float>& lhs, const Tensor<const float>& rhs,
                 const Tensor<float>& out, Context& context) {
@@ -391,6 +389,5 @@ extern "C" KILN_EXPORT int32_t kiln_tgmm_f32(
                    {"sizes", "group_offset", "lhs", "rhs", "out", "context"},
                    sizes, group_offset, lhs, rhs, out, context);
 }
-
 }  // namespace kiln::inline tgmm_f32_efd34755
 #endif

@@ -88,6 +88,7 @@ std::string ScalarPrinter::Read(const Place& place, DType dtype) const {
 /// An element of a prefetch array: read in range, or the call ends with a diagnostic.
 std::string ScalarPrinter::HostRead(const Place& place, DType dtype) const {
   const RefId ref = plan_[place.buffer].ref;
+  calls_ = true;
   std::string text = (dtype == DType::kIndex ? "IndexAt(" : "HostAt(") + names_.core + ", " +
                      names_.scalar(ref) + ", " + Quoted((*plan_.kernel)[ref].name);
   for (const Coordinate& c : place.at) text += ", " + Print(c);
@@ -113,11 +114,13 @@ std::string ScalarPrinter::Cast(const Element& from, DType to, int* precedence) 
     *precedence = 0;
     return Print(from);
   }
+  calls_ = true;
   return "Cast<" + StorageType(from.dtype) + ", " + StorageType(to) + ">(" + Print(from) + ")";
 }
 
 /// Index arithmetic that the runtime looks after: "MulIndex(core, 12, ids_0, bm)".
 std::string ScalarPrinter::CheckedIndex(const element::Operation& operation) const {
+  calls_ = true;
   std::string text = std::string(RowOf(operation.op).cpp.checked) + "(" + names_.core + ", " +
                      std::to_string(operation.line);
   for (const ElementPtr& arg : operation.args) text += ", " + Print(*arg);
@@ -129,6 +132,7 @@ std::string ScalarPrinter::Operation(const Element& e, int* precedence) const {
   if (line > 0) return CheckedIndex(*As<element::Operation>(e));
   if (op == Op::kCast) return Cast(*args[0], e.dtype, precedence);
   if (op == Op::kBitcast) {
+    calls_ = true;
     return "Bitcast<" + StorageType(args[0]->dtype) + ", " + StorageType(e.dtype) + ">(" +
            Print(*args[0]) + ")";
   }
@@ -163,6 +167,7 @@ std::string ScalarPrinter::Operation(const Element& e, int* precedence) const {
     return Print(*args[0], spelling.precedence + raise) + " " + std::string(spelling.infix) + " " +
            Print(*args[1], spelling.precedence + 1 + raise);
   }
+  calls_ = true;
   std::string text = std::string(spelling.function) + "(";
   for (size_t k = 0; k < args.size(); ++k) {
     const std::string arg = argument(args[k], 0);

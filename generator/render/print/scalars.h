@@ -32,6 +32,9 @@ class ScalarPrinter {
   std::string Print(const Coordinate& c) const;
 
   const Names& names() const { return names_; }
+  /// Whether any text so far calls a function of the runtime, which instruction sets have one of
+  /// each.
+  bool calls() const { return calls_; }
 
  private:
   bool IsNamed(const element::Constant& constant) const {
@@ -51,6 +54,7 @@ class ScalarPrinter {
 
   const Plan& plan_;
   Names names_;
+  mutable bool calls_ = false;
 };
 
 /// `value` as a scalar of the dtype, if it is an index so far.

@@ -25,6 +25,8 @@ class CallView {
   const std::vector<std::string>& rest() const { return rest_; }
 
   std::string Print(const Node& condition) const;
+  /// Whether any of it calls functions that instruction sets have one of each.
+  bool calls_functions() const { return printer_.calls(); }
 
  private:
   void Dims();

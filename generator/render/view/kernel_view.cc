@@ -55,6 +55,9 @@ Fields KernelView::Make() {
   Sizes();
   Checks();
   Specializations();
+  fields_.SetFlag("call_calls_functions",
+                  std::any_of(calls_.begin(), calls_.end(),
+                              [](const CallView& call) { return call.calls_functions(); }));
   return std::move(fields_);
 }
 

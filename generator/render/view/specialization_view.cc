@@ -1,5 +1,6 @@
 #include "generator/render/view/specialization_view.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "generator/plan/stays.h"
@@ -96,6 +97,9 @@ Fields SpecializationView::Make() {
   Step();
   FromTarget();
   Params();
+  const bool has_dense = std::any_of(plan_.buffers.begin(), plan_.buffers.end(),
+                                     [](const Buffer& buffer) { return buffer.dense; });
+  fields_.SetFlag("calls_functions", walk_.calls() || map_.calls() || has_dense);
   return std::move(fields_);
 }
 
@@ -115,12 +119,14 @@ void SpecializationView::Banner() {
 void SpecializationView::Grid() {
   std::vector<std::string> steps, cut;
   int parallel = 0;
-  for (const ElementPtr& count : plan_.steps) steps.push_back(walk_.Print(*count));
-  for (const Axis& axis : kernel_.axes) parallel += axis.parallel;
-  for (const FreeBlock& block : plan_.free_blocks) {
-    steps[block.axis.position()] =
-        "DivUp(" + walk_.Print(block.extent) + ", " + BlockSize(block.size, block.space) + ")";
+  for (const AxisId axis : IdsOf(kernel_.axes)) {
+    const auto free = std::find_if(plan_.free_blocks.begin(), plan_.free_blocks.end(),
+                                   [&](const FreeBlock& block) { return block.axis == axis; });
+    steps.push_back(free == plan_.free_blocks.end() ? walk_.Print(*plan_.steps[axis])
+                                                    : "DivUp(" + walk_.Print(free->extent) + ", " +
+                                                          BlockSize(free->size, free->space) + ")");
   }
+  for (const Axis& axis : kernel_.axes) parallel += axis.parallel;
   for (const AxisId axis : plan_.cut_axes) cut.push_back(std::to_string(axis.number()));
   fields_.Set("rank", std::to_string(kernel_.axes.size()));
   fields_.SetList("step_counts", Enumerated("count", steps, ""));
