@@ -45,21 +45,6 @@ std::string SpecializationView::Format(RefId r) const {
   }
 }
 
-void SpecializationView::InStep(const std::string& type, const std::string& name,
-                                const std::string& value) {
-  step_.push_back({type, name, value, ""});
-}
-
-void SpecializationView::OperandInStep(RefId r, const std::string& value) {
-  const Ref& ref = kernel_[r];
-  const std::string& name = names_[r];
-  if (IsOfDot(r)) {
-    step_.push_back({"DotView", name, value, "ViewOf<" + Format(r) + ">"});
-  } else {
-    InStep("Tile<" + Type(ref) + ", " + std::to_string(ref.view.size()) + ">", name, value);
-  }
-}
-
 /// The space of an array's dimension; none where the body does not see it.
 SpaceId SpecializationView::SpaceOf(RefId r, size_t dimension) const {
   const std::vector<size_t>& dims = kernel_[r].view_dims;

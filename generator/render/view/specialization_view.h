@@ -58,10 +58,14 @@ class SpecializationView {
   void Banner();
   void Grid();
   void FreeBlocks();
-  void FromTarget();
+
+  // specialization_step.cc
   void Given();
+  void InStep(const std::string& type, const std::string& name, const std::string& value);
+  void OperandInStep(RefId ref, const std::string& value);
   void Bodies();
   void Step();
+  void FromTarget();
   std::pair<std::string, std::string> EndsOfReduction() const;
   static std::string LocalType(const StepMember& member);
   std::vector<Fields> Locals(const std::vector<Fields>& stages, const std::string& line) const;
@@ -80,15 +84,12 @@ class SpecializationView {
 
   // specialization_operands.cc
   void Operands();
-  void Memory();
   void InSmem(RefId ref, std::vector<Fields>* holds) const;
   void Visits();
   void VisitsOf(RefId ref, std::vector<Fields>* visits);
   std::string Type(const Ref& ref) const;
   std::string Format(RefId ref) const;
   bool IsOfDot(RefId ref) const;
-  void InStep(const std::string& type, const std::string& name, const std::string& value);
-  void OperandInStep(RefId ref, const std::string& value);
   std::string Blocks(RefId ref) const;
   /// The extent of a dimension of the space: a member of Blocks where that is free.
   std::string BlockSize(const Size& size, SpaceId space) const;
@@ -105,8 +106,11 @@ class SpecializationView {
   bool HasCopies() const;
   RefId Borrower(RefId ref) const { return RefId(kernel_.BorrowerOf(ref.number())); }
   void Copied();
-  std::string ExtentList(const Buffer& buffer, bool all) const;
   RefId ArrayOf(RefId ref) const { return RefId(kernel_.ArrayOf(ref.number())); }
+
+  // specialization_memory.cc
+  void Memory();
+  std::string ExtentList(const Buffer& buffer, bool all) const;
 
   const Plan& plan_;
   const Kernel& kernel_;

@@ -13,14 +13,14 @@ struct Grids {
   void (*emulated)(const Call& call, Core& core);
 };
 
-/// RunGrid<Direct> and RunGrid<Emulated>. What is compiled with KILN_DIRECT_ONLY has the first
+/// A template of a grid, for each of them. What is compiled with KILN_DIRECT_ONLY has the first
 /// alone, and a fifth to a third less code.
 #ifdef KILN_DIRECT_ONLY
-#define KILN_GRIDS(RunGrid) \
-  { RunGrid<kiln::Direct>, nullptr }
+#define KILN_GRIDS(grid) \
+  { grid<kiln::Direct>, nullptr }
 #else
-#define KILN_GRIDS(RunGrid) \
-  { RunGrid<kiln::Direct>, RunGrid<kiln::Emulated> }
+#define KILN_GRIDS(grid) \
+  { grid<kiln::Direct>, grid<kiln::Emulated> }
 #endif
 
 namespace internal {
