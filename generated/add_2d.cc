@@ -34,11 +34,6 @@ struct Step {
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
   int64_t i = bm, j = bn;
-  Blocks([[maybe_unused]] const Call& call, const Core& core) {
-    if (core.emulated()) return;
-    j = PassSize(core.cpu(), call.n);
-    i = PassSize(core.cpu(), call.m, j);
-  }
 };
 }  // namespace kiln::add_2d_text
 #endif
@@ -47,7 +42,7 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::add_2d_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 /// What one step does.
-void RunStep(const Step& step) {
+static void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
   const Tile<const float, 2> x = step.x, y = step.y;
   const Tile<float, 2> z = step.z;
@@ -72,8 +67,12 @@ HWY_EXPORT(RunStep);
 
 /// The grid of one core.
 template <class Tiers>
-void RunGrid(const Call& call, Core& core) {
-  const Blocks blocks(call, core);
+static void RunGrid(const Call& call, Core& core) {
+  Blocks blocks;
+  if (!core.emulated()) {
+    blocks.j = PassSize(core.cpu(), call.n);
+    blocks.i = PassSize(core.cpu(), call.m, blocks.j);
+  }
   const std::array<int64_t, 2> steps{DivUp(call.m, blocks.i), DivUp(call.n, blocks.j)};
   const Grid<2> grid(steps, /*parallel=*/0, /*cut first=*/{}, core);
 

@@ -38,7 +38,7 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::add_megacore_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 /// What one step does.
-void RunStep(const Step& step) {
+static void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
   const Call& call = step.call;
   const Tile<const float, 2> x = step.x, y = step.y;
@@ -65,7 +65,7 @@ HWY_EXPORT(RunStep);
 
 /// The grid of one core.
 template <class Tiers>
-void RunGrid(const Call& call, Core& core) {
+static void RunGrid(const Call& call, Core& core) {
   const std::array<int64_t, 1> steps{CeilDiv(call.m, bm)};
   const Grid<1> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 

@@ -83,7 +83,7 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::attention_dkv_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 /// What one step does.
-void RunStep(const Step& step) {
+static void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
   const Call& call = step.call;
   const Point<4> point = step.point;
@@ -216,7 +216,7 @@ void RunStep(const Step& step) {
   }
 }
 
-Target MakeTarget(const Call& call, const Core&) {
+static Target MakeTarget(const Call& call, const Core&) {
   return {kDotFormat<PackedBT<bf16>, 3>, kDotFormat<PackedBT<bf16>, 3>,
           PackedA<bf16>::Bytes(bq, call.d), PackedA<bf16>::Bytes(bq, call.d),
           PackedA<bf16>::Bytes(bk, bq), PackedB<bf16>::Bytes(bq, call.d),
@@ -233,7 +233,7 @@ HWY_EXPORT(MakeTarget);
 
 /// The grid of one core.
 template <class Tiers>
-void RunGrid(const Call& call, Core& core) {
+static void RunGrid(const Call& call, Core& core) {
   const Target target = KILN_DISPATCH(MakeTarget)(call, core);
   const std::array<int64_t, 4> steps{call.hk, CeilDiv(call.n, bk), group, CeilDiv(call.m, bq)};
   const Grid<4> grid(steps, /*parallel=*/2, /*cut first=*/{0, 1}, core);

@@ -78,7 +78,7 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::attention_dq_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-HWY_INLINE void Body([[maybe_unused]] const Step& step, SingleStep) {
+static HWY_INLINE void Body([[maybe_unused]] const Step& step, SingleStep) {
   const Call& call = step.call;
   const Point<3> point = step.point;
   const auto q = ViewOf<UnpackedA<bf16>>(step.q);
@@ -184,7 +184,7 @@ HWY_INLINE void Body([[maybe_unused]] const Step& step, SingleStep) {
   }
 }
 
-HWY_INLINE void Body([[maybe_unused]] const Step& step, First) {
+static HWY_INLINE void Body([[maybe_unused]] const Step& step, First) {
   const Call& call = step.call;
   const Point<3> point = step.point;
   const auto q = ViewOf<UnpackedA<bf16>>(step.q);
@@ -283,7 +283,7 @@ HWY_INLINE void Body([[maybe_unused]] const Step& step, First) {
   }
 }
 
-HWY_INLINE void Body([[maybe_unused]] const Step& step, Middle) {
+static HWY_INLINE void Body([[maybe_unused]] const Step& step, Middle) {
   const Call& call = step.call;
   const Point<3> point = step.point;
   const auto q = ViewOf<UnpackedA<bf16>>(step.q);
@@ -365,7 +365,7 @@ HWY_INLINE void Body([[maybe_unused]] const Step& step, Middle) {
   }
 }
 
-HWY_INLINE void Body([[maybe_unused]] const Step& step, Last) {
+static HWY_INLINE void Body([[maybe_unused]] const Step& step, Last) {
   const Call& call = step.call;
   const Point<3> point = step.point;
   const auto q = ViewOf<UnpackedA<bf16>>(step.q);
@@ -465,7 +465,7 @@ HWY_INLINE void Body([[maybe_unused]] const Step& step, Last) {
 }
 
 /// What one step does.
-void RunStep(const Step& step) {
+static void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
   const Point<3> point = step.point;
   const std::array<int64_t, 3>& steps = step.steps;
@@ -473,7 +473,7 @@ void RunStep(const Step& step) {
   ForReductionStep(of_step, [&](auto when) HWY_ATTR { Body(step, when); });
 }
 
-Target MakeTarget(const Call& call, const Core&) {
+static Target MakeTarget(const Call& call, const Core&) {
   return {kDotFormat<UnpackedA<bf16>, 3>, kDotFormat<PackedBT<bf16>, 3>,
           PackedB<bf16>::Bytes(call.d, bk), PackedA<bf16>::Bytes(bq, call.d),
           PackedA<bf16>::Bytes(bq, bk), PackedB<bf16>::Bytes(bk, call.d)};
@@ -489,7 +489,7 @@ HWY_EXPORT(MakeTarget);
 
 /// The grid of one core.
 template <class Tiers>
-void RunGrid(const Call& call, Core& core) {
+static void RunGrid(const Call& call, Core& core) {
   const Target target = KILN_DISPATCH(MakeTarget)(call, core);
   const std::array<int64_t, 3> steps{call.hq, CeilDiv(call.m, bq), CeilDiv(call.n, bk)};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{0, 1}, core);

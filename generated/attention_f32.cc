@@ -64,7 +64,7 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::attention_f32_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 /// What one step does.
-void RunStep(const Step& step) {
+static void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
   const Call& call = step.call;
   const Point<3> point = step.point;
@@ -198,7 +198,7 @@ void RunStep(const Step& step) {
   }
 }
 
-Target MakeTarget(const Call&, const Core&) {
+static Target MakeTarget(const Call&, const Core&) {
   return {kDotFormat<UnpackedA<float>, 3>, kDotFormat<PackedBT<float>, 3>,
           kDotFormat<PackedB<float>, 3>};
 }
@@ -213,7 +213,7 @@ HWY_EXPORT(MakeTarget);
 
 /// The grid of one core.
 template <class Tiers>
-void RunGrid(const Call& call, Core& core) {
+static void RunGrid(const Call& call, Core& core) {
   const Target target = KILN_DISPATCH(MakeTarget)(call, core);
   const std::array<int64_t, 3> steps{call.hq, CeilDiv(call.m, bq), CeilDiv(call.n, bk)};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{0, 1}, core);

@@ -38,7 +38,7 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::conv1d_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 /// What one step does.
-void RunStep(const Step& step) {
+static void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
   const Tile<const float, 2> x = step.x;
   const Tile<const float, 1> w = step.w;
@@ -72,7 +72,7 @@ HWY_EXPORT(RunStep);
 
 /// The grid of one core.
 template <class Tiers>
-void RunGrid(const Call& call, Core& core) {
+static void RunGrid(const Call& call, Core& core) {
   const std::array<int64_t, 2> steps{CeilDiv(call.m, bm), CeilDiv(call.n - taps + 1, bn)};
   const Grid<2> grid(steps, /*parallel=*/2, /*cut first=*/{0, 1}, core);
 

@@ -50,7 +50,7 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::conv2d_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 /// What one step does.
-void RunStep(const Step& step) {
+static void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
   const Call& call = step.call;
   const Tile<const float, 3> x = step.x;
@@ -84,7 +84,7 @@ void RunStep(const Step& step) {
   }
 }
 
-Target MakeTarget(const Call&, const Core&) {
+static Target MakeTarget(const Call&, const Core&) {
   return {kDotFormat<StackOf<PackedB<float>, 2>, 4>};
 }
 }  // namespace kiln::conv2d_text::HWY_NAMESPACE
@@ -98,7 +98,7 @@ HWY_EXPORT(MakeTarget);
 
 /// The grid of one core.
 template <class Tiers>
-void RunGrid(const Call& call, Core& core) {
+static void RunGrid(const Call& call, Core& core) {
   const Target target = KILN_DISPATCH(MakeTarget)(call, core);
   const std::array<int64_t, 2> steps{call.images, CeilDiv(CeilDiv(call.h, int64_t{2}), bh)};
   const Grid<2> grid(steps, /*parallel=*/2, /*cut first=*/{0, 1}, core);

@@ -46,7 +46,7 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::cross_entropy_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 /// What one step does.
-void RunStep(const Step& step) {
+static void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
   const Point<2> point = step.point;
   const std::array<int64_t, 2>& steps = step.steps;
@@ -141,7 +141,7 @@ HWY_EXPORT(RunStep);
 
 /// The grid of one core.
 template <class Tiers>
-void RunGrid(const Call& call, Core& core) {
+static void RunGrid(const Call& call, Core& core) {
   const std::array<int64_t, 2> steps{CeilDiv(call.m, bm), CeilDiv(call.n, bn)};
   const Grid<2> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 

@@ -40,11 +40,6 @@ struct Step {
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
   int64_t i = bm, j = bn;
-  Blocks([[maybe_unused]] const Call& call, const Core& core) {
-    if (core.emulated()) return;
-    j = PassSize(core.cpu(), call.n);
-    i = PassSize(core.cpu(), call.m, j);
-  }
 };
 }  // namespace kiln::cross_entropy_grad_text
 #endif
@@ -53,7 +48,7 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::cross_entropy_grad_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 /// What one step does.
-void RunStep(const Step& step) {
+static void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
   const Tile<const bf16, 2> logits = step.logits;
   const Tile<const int32_t, 2> target_0 = step.target_0;
@@ -90,8 +85,12 @@ HWY_EXPORT(RunStep);
 
 /// The grid of one core.
 template <class Tiers>
-void RunGrid(const Call& call, Core& core) {
-  const Blocks blocks(call, core);
+static void RunGrid(const Call& call, Core& core) {
+  Blocks blocks;
+  if (!core.emulated()) {
+    blocks.j = PassSize(core.cpu(), call.n);
+    blocks.i = PassSize(core.cpu(), call.m, blocks.j);
+  }
   const std::array<int64_t, 2> steps{DivUp(call.m, blocks.i), DivUp(call.n, blocks.j)};
   const Grid<2> grid(steps, /*parallel=*/2, /*cut first=*/{0, 1}, core);
 

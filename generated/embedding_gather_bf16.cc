@@ -39,10 +39,6 @@ struct Step {
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
   int64_t j = bd;
-  Blocks([[maybe_unused]] const Call& call, const Core& core) {
-    if (core.emulated()) return;
-    j = StripSize(core.cpu(), call.d);
-  }
 };
 }  // namespace kiln::embedding_gather_bf16_text
 #endif
@@ -51,7 +47,7 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::embedding_gather_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 /// What one step does.
-void RunStep(const Step& step) {
+static void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
   Core& core = step.core;
   const Call& call = step.call;
@@ -85,8 +81,11 @@ HWY_EXPORT(RunStep);
 
 /// The grid of one core.
 template <class Tiers>
-void RunGrid(const Call& call, Core& core) {
-  const Blocks blocks(call, core);
+static void RunGrid(const Call& call, Core& core) {
+  Blocks blocks;
+  if (!core.emulated()) {
+    blocks.j = StripSize(core.cpu(), call.d);
+  }
   const std::array<int64_t, 2> steps{call.tokens, DivUp(call.d, blocks.j)};
   const Grid<2> grid(steps, /*parallel=*/2, /*cut first=*/{0, 1}, core);
 

@@ -65,15 +65,10 @@ struct Step {
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
   int64_t j = tn;
-  Blocks([[maybe_unused]] const Call& call, const Core& core) {
-    if (core.emulated()) return;
-    j = ChooseNC(call.n, core.count());
-  }
 };
 
 /// What the instruction set decides.
 struct Target {
-  Blocks blocks;
   DotFormat<2> lhs_format;
   DotFormat<3> rhs_format;
   size_t acc_count;
@@ -85,7 +80,7 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::gmm_bf16_existing_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 /// What one step does.
-void RunStep(const Step& step) {
+static void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
   Core& core = step.core;
   const Call& call = step.call;
@@ -133,8 +128,8 @@ void RunStep(const Step& step) {
   MultiplyTiles<Dot<bf16>>(live, lhs, rhs, SumsOf(when, acc, m_size), start, finish);
 }
 
-Target MakeTarget(const Call&, const Core&, Blocks blocks) {
-  return {blocks, kDotFormat<UnpackedA<bf16>, 2>, kDotFormat<PackedB<bf16>, 3>,
+static Target MakeTarget(const Call&, const Core&, const Blocks& blocks) {
+  return {kDotFormat<UnpackedA<bf16>, 2>, kDotFormat<PackedB<bf16>, 3>,
           AccumulatorSize(tm, blocks.j)};
 }
 }  // namespace kiln::gmm_bf16_existing_text::HWY_NAMESPACE
@@ -148,9 +143,12 @@ HWY_EXPORT(MakeTarget);
 
 /// The grid of one core.
 template <class Tiers>
-void RunGrid(const Call& call, Core& core) {
-  const Target target = KILN_DISPATCH(MakeTarget)(call, core, Blocks(call, core));
-  const Blocks& blocks = target.blocks;
+static void RunGrid(const Call& call, Core& core) {
+  Blocks blocks;
+  if (!core.emulated()) {
+    blocks.j = ChooseNC(call.n, core.count());
+  }
+  const Target target = KILN_DISPATCH(MakeTarget)(call, core, blocks);
   const std::array<int64_t, 3> steps{DivUp(call.n, blocks.j), int64_t{call.visits},
                                      CeilDiv(call.k, tk)};
   const Grid<3> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);

@@ -59,15 +59,10 @@ struct Step {
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
   int64_t j = tn, l = tk;
-  Blocks([[maybe_unused]] const Call& call, const Core& core) {
-    if (core.emulated()) return;
-    j = ChooseNC(call.n, core.count());
-  }
 };
 
 /// What the instruction set decides.
 struct Target {
-  Blocks blocks;
   DotFormat<2> lhs_format;
   DotFormat<3> rhs_format;
   size_t acc_count;
@@ -79,7 +74,7 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::gmm_f32_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 /// What one step does.
-void RunStep(const Step& step) {
+static void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
   Core& core = step.core;
   const Call& call = step.call;
@@ -113,11 +108,11 @@ void RunStep(const Step& step) {
   MultiplyTiles<Dot<float>>(live, lhs, rhs, SumsOf(when, acc, m_size), start, finish);
 }
 
-Target MakeTarget(const Call& call, const Core& core, Blocks blocks) {
+static Target MakeTarget(const Call& call, const Core& core, Blocks& blocks) {
   if (!core.emulated()) {
     blocks.l = DepthFor<float>(core.cpu(), blocks.l, call.k);
   }
-  return {blocks, kDotFormat<UnpackedA<float>, 2>, kDotFormat<PackedB<float>, 3>,
+  return {kDotFormat<UnpackedA<float>, 2>, kDotFormat<PackedB<float>, 3>,
           AccumulatorSize(tm, blocks.j)};
 }
 }  // namespace kiln::gmm_f32_text::HWY_NAMESPACE
@@ -131,9 +126,12 @@ HWY_EXPORT(MakeTarget);
 
 /// The grid of one core.
 template <class Tiers>
-void RunGrid(const Call& call, Core& core) {
-  const Target target = KILN_DISPATCH(MakeTarget)(call, core, Blocks(call, core));
-  const Blocks& blocks = target.blocks;
+static void RunGrid(const Call& call, Core& core) {
+  Blocks blocks;
+  if (!core.emulated()) {
+    blocks.j = ChooseNC(call.n, core.count());
+  }
+  const Target target = KILN_DISPATCH(MakeTarget)(call, core, blocks);
   const std::array<int64_t, 3> steps{DivUp(call.n, blocks.j), int64_t{call.visits},
                                      DivUp(call.k, blocks.l)};
   const Grid<3> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);

@@ -63,15 +63,10 @@ struct Step {
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
   int64_t j = tn, l = tk;
-  Blocks([[maybe_unused]] const Call& call, const Core& core) {
-    if (core.emulated()) return;
-    j = ChooseNC(call.n, core.count());
-  }
 };
 
 /// What the instruction set decides.
 struct Target {
-  Blocks blocks;
   DotFormat<2> lhs_format;
   DotFormat<3> gate_format, up_format;
   size_t up_acc_count;
@@ -82,7 +77,7 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::gmm_swiglu_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-HWY_INLINE void Body([[maybe_unused]] const Step& step, SingleStep) {
+static HWY_INLINE void Body([[maybe_unused]] const Step& step, SingleStep) {
   Core& core = step.core;
   const Call& call = step.call;
   const Point<3> point = step.point;
@@ -120,7 +115,7 @@ HWY_INLINE void Body([[maybe_unused]] const Step& step, SingleStep) {
   }
 }
 
-HWY_INLINE void Body([[maybe_unused]] const Step& step, First) {
+static HWY_INLINE void Body([[maybe_unused]] const Step& step, First) {
   const auto lhs = ViewOf<UnpackedA<bf16>>(step.lhs);
   const auto gate = ViewOf<PackedB<bf16>>(step.gate);
   const auto up = ViewOf<PackedB<bf16>>(step.up);
@@ -138,7 +133,7 @@ HWY_INLINE void Body([[maybe_unused]] const Step& step, First) {
   }
 }
 
-HWY_INLINE void Body([[maybe_unused]] const Step& step, Middle) {
+static HWY_INLINE void Body([[maybe_unused]] const Step& step, Middle) {
   const auto lhs = ViewOf<UnpackedA<bf16>>(step.lhs);
   const auto gate = ViewOf<PackedB<bf16>>(step.gate);
   const auto up = ViewOf<PackedB<bf16>>(step.up);
@@ -157,7 +152,7 @@ HWY_INLINE void Body([[maybe_unused]] const Step& step, Middle) {
   }
 }
 
-HWY_INLINE void Body([[maybe_unused]] const Step& step, Last) {
+static HWY_INLINE void Body([[maybe_unused]] const Step& step, Last) {
   Core& core = step.core;
   const Call& call = step.call;
   const Point<3> point = step.point;
@@ -199,7 +194,7 @@ HWY_INLINE void Body([[maybe_unused]] const Step& step, Last) {
 }
 
 /// What one step does.
-void RunStep(const Step& step) {
+static void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
   const Point<3> point = step.point;
   const std::array<int64_t, 3>& steps = step.steps;
@@ -207,11 +202,11 @@ void RunStep(const Step& step) {
   ForReductionStep(of_step, [&](auto when) HWY_ATTR { Body(step, when); });
 }
 
-Target MakeTarget(const Call& call, const Core& core, Blocks blocks) {
+static Target MakeTarget(const Call& call, const Core& core, Blocks& blocks) {
   if (!core.emulated()) {
     blocks.l = DepthFor<bf16>(core.cpu(), blocks.l, call.k);
   }
-  return {blocks, kDotFormat<UnpackedA<bf16>, 2>, kDotFormat<PackedB<bf16>, 3>,
+  return {kDotFormat<UnpackedA<bf16>, 2>, kDotFormat<PackedB<bf16>, 3>,
           kDotFormat<PackedB<bf16>, 3>, AccumulatorSize(tm, blocks.j)};
 }
 }  // namespace kiln::gmm_swiglu_text::HWY_NAMESPACE
@@ -225,9 +220,12 @@ HWY_EXPORT(MakeTarget);
 
 /// The grid of one core.
 template <class Tiers>
-void RunGrid(const Call& call, Core& core) {
-  const Target target = KILN_DISPATCH(MakeTarget)(call, core, Blocks(call, core));
-  const Blocks& blocks = target.blocks;
+static void RunGrid(const Call& call, Core& core) {
+  Blocks blocks;
+  if (!core.emulated()) {
+    blocks.j = ChooseNC(call.n, core.count());
+  }
+  const Target target = KILN_DISPATCH(MakeTarget)(call, core, blocks);
   const std::array<int64_t, 3> steps{DivUp(call.n, blocks.j), int64_t{call.visits},
                                      DivUp(call.k, blocks.l)};
   const Grid<3> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);

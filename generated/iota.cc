@@ -32,7 +32,7 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::iota_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 /// What one step does.
-void RunStep(const Step& step) {
+static void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
   const Point<1> point = step.point;
   const Tile<int32_t, 1> o = step.o;
@@ -48,7 +48,7 @@ HWY_EXPORT(RunStep);
 
 /// The grid of one core.
 template <class Tiers>
-void RunGrid(const Call& call, Core& core) {
+static void RunGrid(const Call& call, Core& core) {
   const std::array<int64_t, 1> steps{call.n};
   const Grid<1> grid(steps, /*parallel=*/0, /*cut first=*/{}, core);
 

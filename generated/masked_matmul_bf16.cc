@@ -65,7 +65,7 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::masked_matmul_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-HWY_INLINE void Body([[maybe_unused]] const Step& step, SingleStep) {
+static HWY_INLINE void Body([[maybe_unused]] const Step& step, SingleStep) {
   Core& core = step.core;
   const Call& call = step.call;
   const Point<3> point = step.point;
@@ -97,7 +97,7 @@ HWY_INLINE void Body([[maybe_unused]] const Step& step, SingleStep) {
   }
 }
 
-HWY_INLINE void Body([[maybe_unused]] const Step& step, First) {
+static HWY_INLINE void Body([[maybe_unused]] const Step& step, First) {
   Core& core = step.core;
   const Call& call = step.call;
   const Point<3> point = step.point;
@@ -128,7 +128,7 @@ HWY_INLINE void Body([[maybe_unused]] const Step& step, First) {
   }
 }
 
-HWY_INLINE void Body([[maybe_unused]] const Step& step, Middle) {
+static HWY_INLINE void Body([[maybe_unused]] const Step& step, Middle) {
   Core& core = step.core;
   const Call& call = step.call;
   const Point<3> point = step.point;
@@ -144,7 +144,7 @@ HWY_INLINE void Body([[maybe_unused]] const Step& step, Middle) {
   }
 }
 
-HWY_INLINE void Body([[maybe_unused]] const Step& step, Last) {
+static HWY_INLINE void Body([[maybe_unused]] const Step& step, Last) {
   Core& core = step.core;
   const Call& call = step.call;
   const Point<3> point = step.point;
@@ -173,7 +173,7 @@ HWY_INLINE void Body([[maybe_unused]] const Step& step, Last) {
 }
 
 /// What one step does.
-void RunStep(const Step& step) {
+static void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
   const Point<3> point = step.point;
   const std::array<int64_t, 3>& steps = step.steps;
@@ -181,7 +181,7 @@ void RunStep(const Step& step) {
   ForReductionStep(of_step, [&](auto when) HWY_ATTR { Body(step, when); });
 }
 
-Target MakeTarget(const Call&, const Core&) {
+static Target MakeTarget(const Call&, const Core&) {
   return {kDotFormat<UnpackedA<bf16>, 2>, kDotFormat<PackedB<bf16>, 2>};
 }
 }  // namespace kiln::masked_matmul_bf16_text::HWY_NAMESPACE
@@ -195,7 +195,7 @@ HWY_EXPORT(MakeTarget);
 
 /// The grid of one core.
 template <class Tiers>
-void RunGrid(const Call& call, Core& core) {
+static void RunGrid(const Call& call, Core& core) {
   const Target target = KILN_DISPATCH(MakeTarget)(call, core);
   const std::array<int64_t, 3> steps{CeilDiv(call.m, bm), CeilDiv(call.n, bn), CeilDiv(call.k, bk)};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{0, 1}, core);

@@ -41,7 +41,7 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_2x2_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 /// What one step does.
-void RunStep(const Step& step) {
+static void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
   const auto x = ViewOf<UnpackedA<float>>(step.x);
   const auto y = ViewOf<PackedB<float>>(step.y);
@@ -57,7 +57,7 @@ void RunStep(const Step& step) {
   MultiplyTiles<Dot<float>>(x.rows, x, y, TileSums(), start, finish, z);
 }
 
-Target MakeTarget(const Call&, const Core&) {
+static Target MakeTarget(const Call&, const Core&) {
   return {kDotFormat<UnpackedA<float>, 2>, kDotFormat<PackedB<float>, 2>};
 }
 }  // namespace kiln::matmul_2x2_text::HWY_NAMESPACE
@@ -71,7 +71,7 @@ HWY_EXPORT(MakeTarget);
 
 /// The grid of one core.
 template <class Tiers>
-void RunGrid(const Call& call, Core& core) {
+static void RunGrid(const Call& call, Core& core) {
   const Target target = KILN_DISPATCH(MakeTarget)(call, core);
   const std::array<int64_t, 2> steps{2, 2};
   const Grid<2> grid(steps, /*parallel=*/2, /*cut first=*/{1, 0}, core);

@@ -44,7 +44,7 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_2x2_batched_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 /// What one step does.
-void RunStep(const Step& step) {
+static void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
   const auto x = ViewOf<UnpackedA<float>>(step.x);
   const auto y = ViewOf<PackedB<float>>(step.y);
@@ -59,7 +59,7 @@ void RunStep(const Step& step) {
   MultiplyTiles<Dot<float>>(x.rows, x, y, TileSums(), start, finish, z);
 }
 
-Target MakeTarget(const Call&, const Core&) {
+static Target MakeTarget(const Call&, const Core&) {
   return {kDotFormat<UnpackedA<float>, 3>, kDotFormat<PackedB<float>, 3>};
 }
 }  // namespace kiln::matmul_2x2_batched_text::HWY_NAMESPACE
@@ -73,7 +73,7 @@ HWY_EXPORT(MakeTarget);
 
 /// The grid of one core.
 template <class Tiers>
-void RunGrid(const Call& call, Core& core) {
+static void RunGrid(const Call& call, Core& core) {
   const Target target = KILN_DISPATCH(MakeTarget)(call, core);
   const std::array<int64_t, 3> steps{call.batch, 2, 2};
   const Grid<3> grid(steps, /*parallel=*/3, /*cut first=*/{0, 2, 1}, core);

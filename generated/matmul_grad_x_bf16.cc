@@ -40,16 +40,10 @@ struct Step {
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
   int64_t i = bm, l = bk, j = bn;
-  Blocks([[maybe_unused]] const Call& call, const Core& core) {
-    if (core.emulated()) return;
-    l = ChooseNC(call.k, core.count());
-    i = ChooseMC(core.cpu(), call.m, core.count(), call.k, call.n);
-  }
 };
 
 /// What the instruction set decides.
 struct Target {
-  Blocks blocks;
   DotFormat<2> dz_format, y_format;
   size_t acc_count;
 };
@@ -60,7 +54,7 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_grad_x_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 /// What one step does.
-void RunStep(const Step& step) {
+static void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
   const Point<3> point = step.point;
   const std::array<int64_t, 3>& steps = step.steps;
@@ -81,11 +75,11 @@ void RunStep(const Step& step) {
   MultiplyTiles<Dot<bf16>>(dz.rows, dz, y, SumsOf(when, acc, m_size), start, finish, dx);
 }
 
-Target MakeTarget(const Call& call, const Core& core, Blocks blocks) {
+static Target MakeTarget(const Call& call, const Core& core, Blocks& blocks) {
   if (!core.emulated()) {
     blocks.j = DepthFor<bf16>(core.cpu(), blocks.j, call.n, call.m);
   }
-  return {blocks, kDotFormat<UnpackedA<bf16>, 2>, kDotFormat<PackedBT<bf16>, 2>,
+  return {kDotFormat<UnpackedA<bf16>, 2>, kDotFormat<PackedBT<bf16>, 2>,
           AccumulatorSize(blocks.i, blocks.l)};
 }
 }  // namespace kiln::matmul_grad_x_bf16_text::HWY_NAMESPACE
@@ -98,9 +92,13 @@ HWY_EXPORT(MakeTarget);
 
 /// The grid of one core.
 template <class Tiers>
-void RunGrid(const Call& call, Core& core) {
-  const Target target = KILN_DISPATCH(MakeTarget)(call, core, Blocks(call, core));
-  const Blocks& blocks = target.blocks;
+static void RunGrid(const Call& call, Core& core) {
+  Blocks blocks;
+  if (!core.emulated()) {
+    blocks.l = ChooseNC(call.k, core.count());
+    blocks.i = ChooseMC(core.cpu(), call.m, core.count(), call.k, call.n);
+  }
+  const Target target = KILN_DISPATCH(MakeTarget)(call, core, blocks);
   const std::array<int64_t, 3> steps{DivUp(call.m, blocks.i), DivUp(call.k, blocks.l),
                                      DivUp(call.n, blocks.j)};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{1, 0}, core);

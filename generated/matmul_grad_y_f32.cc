@@ -39,16 +39,10 @@ struct Step {
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
   int64_t l = bk, j = bn, i = bm;
-  Blocks([[maybe_unused]] const Call& call, const Core& core) {
-    if (core.emulated()) return;
-    j = ChooseNC(call.n, core.count(), call.k);
-    l = ChooseMC(core.cpu(), call.k, core.count(), call.n, call.m);
-  }
 };
 
 /// What the instruction set decides.
 struct Target {
-  Blocks blocks;
   DotFormat<2> x_format, dz_format;
   size_t acc_count;
 };
@@ -59,7 +53,7 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_grad_y_f32_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 /// What one step does.
-void RunStep(const Step& step) {
+static void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
   const Point<3> point = step.point;
   const std::array<int64_t, 3>& steps = step.steps;
@@ -80,11 +74,11 @@ void RunStep(const Step& step) {
   MultiplyTiles<Dot<float>>(x.rows, x, dz, SumsOf(when, acc, k_size), start, finish, dy);
 }
 
-Target MakeTarget(const Call& call, const Core& core, Blocks blocks) {
+static Target MakeTarget(const Call& call, const Core& core, Blocks& blocks) {
   if (!core.emulated()) {
     blocks.i = DepthFor<float>(core.cpu(), blocks.i, call.m, call.k, call.dz.stride[0]);
   }
-  return {blocks, kDotFormat<PackedAT<float>, 2>, kDotFormat<PackedB<float>, 2>,
+  return {kDotFormat<PackedAT<float>, 2>, kDotFormat<PackedB<float>, 2>,
           AccumulatorSize(blocks.l, blocks.j)};
 }
 }  // namespace kiln::matmul_grad_y_f32_text::HWY_NAMESPACE
@@ -97,9 +91,13 @@ HWY_EXPORT(MakeTarget);
 
 /// The grid of one core.
 template <class Tiers>
-void RunGrid(const Call& call, Core& core) {
-  const Target target = KILN_DISPATCH(MakeTarget)(call, core, Blocks(call, core));
-  const Blocks& blocks = target.blocks;
+static void RunGrid(const Call& call, Core& core) {
+  Blocks blocks;
+  if (!core.emulated()) {
+    blocks.j = ChooseNC(call.n, core.count(), call.k);
+    blocks.l = ChooseMC(core.cpu(), call.k, core.count(), call.n, call.m);
+  }
+  const Target target = KILN_DISPATCH(MakeTarget)(call, core, blocks);
   const std::array<int64_t, 3> steps{DivUp(call.k, blocks.l), DivUp(call.n, blocks.j),
                                      DivUp(call.m, blocks.i)};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{1, 0}, core);

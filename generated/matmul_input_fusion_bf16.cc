@@ -45,16 +45,10 @@ struct Step {
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
   int64_t i = bm, j = bn;
-  Blocks([[maybe_unused]] const Call& call, const Core& core) {
-    if (core.emulated()) return;
-    j = ChooseNC(call.n, core.count(), call.m);
-    i = ChooseMC(core.cpu(), call.m, core.count());
-  }
 };
 
 /// What the instruction set decides.
 struct Target {
-  Blocks blocks;
   DotFormat<2> y_format;
   size_t acc_count, panels_0_bytes;
 };
@@ -65,7 +59,7 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_input_fusion_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 /// What one step does.
-void RunStep(const Step& step) {
+static void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
   const Point<3> point = step.point;
   const std::array<int64_t, 3>& steps = step.steps;
@@ -95,8 +89,8 @@ void RunStep(const Step& step) {
   MultiplyTiles<Dot<bf16>>(panels_0.rows, panels_0, y, SumsOf(when, acc, m_size), start, finish, z);
 }
 
-Target MakeTarget(const Call&, const Core&, Blocks blocks) {
-  return {blocks, kDotFormat<PackedB<bf16>, 2>, AccumulatorSize(blocks.i, blocks.j),
+static Target MakeTarget(const Call&, const Core&, const Blocks& blocks) {
+  return {kDotFormat<PackedB<bf16>, 2>, AccumulatorSize(blocks.i, blocks.j),
           PackedA<bf16>::Bytes(blocks.i, bk)};
 }
 }  // namespace kiln::matmul_input_fusion_bf16_text::HWY_NAMESPACE
@@ -110,9 +104,13 @@ HWY_EXPORT(MakeTarget);
 
 /// The grid of one core.
 template <class Tiers>
-void RunGrid(const Call& call, Core& core) {
-  const Target target = KILN_DISPATCH(MakeTarget)(call, core, Blocks(call, core));
-  const Blocks& blocks = target.blocks;
+static void RunGrid(const Call& call, Core& core) {
+  Blocks blocks;
+  if (!core.emulated()) {
+    blocks.j = ChooseNC(call.n, core.count(), call.m);
+    blocks.i = ChooseMC(core.cpu(), call.m, core.count());
+  }
+  const Target target = KILN_DISPATCH(MakeTarget)(call, core, blocks);
   const std::array<int64_t, 3> steps{DivUp(call.m, blocks.i), DivUp(call.n, blocks.j),
                                      CeilDiv(call.k, bk)};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{1, 0}, core);

@@ -41,16 +41,10 @@ struct Step {
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
   int64_t i = bm, j = bn;
-  Blocks([[maybe_unused]] const Call& call, const Core& core) {
-    if (core.emulated()) return;
-    j = ChooseNC(call.n, core.count());
-    i = ChooseMC(core.cpu(), call.m, core.count());
-  }
 };
 
 /// What the instruction set decides.
 struct Target {
-  Blocks blocks;
   size_t acc_count, panels_0_bytes, panels_1_bytes;
 };
 }  // namespace kiln::matmul_scratch_f16_text
@@ -60,7 +54,7 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_scratch_f16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 /// What one step does.
-void RunStep(const Step& step) {
+static void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
   const Point<3> point = step.point;
   const std::array<int64_t, 3>& steps = step.steps;
@@ -87,8 +81,8 @@ void RunStep(const Step& step) {
                             finish, z);
 }
 
-Target MakeTarget(const Call&, const Core&, Blocks blocks) {
-  return {blocks, AccumulatorSize(blocks.i, blocks.j), PackedA<float>::Bytes(blocks.i, bk),
+static Target MakeTarget(const Call&, const Core&, const Blocks& blocks) {
+  return {AccumulatorSize(blocks.i, blocks.j), PackedA<float>::Bytes(blocks.i, bk),
           PackedB<float>::Bytes(bk, blocks.j)};
 }
 }  // namespace kiln::matmul_scratch_f16_text::HWY_NAMESPACE
@@ -102,9 +96,13 @@ HWY_EXPORT(MakeTarget);
 
 /// The grid of one core.
 template <class Tiers>
-void RunGrid(const Call& call, Core& core) {
-  const Target target = KILN_DISPATCH(MakeTarget)(call, core, Blocks(call, core));
-  const Blocks& blocks = target.blocks;
+static void RunGrid(const Call& call, Core& core) {
+  Blocks blocks;
+  if (!core.emulated()) {
+    blocks.j = ChooseNC(call.n, core.count());
+    blocks.i = ChooseMC(core.cpu(), call.m, core.count());
+  }
+  const Target target = KILN_DISPATCH(MakeTarget)(call, core, blocks);
   const std::array<int64_t, 3> steps{DivUp(call.m, blocks.i), DivUp(call.n, blocks.j),
                                      CeilDiv(call.k, bk)};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{0, 1}, core);

@@ -41,16 +41,10 @@ struct Step {
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
   int64_t i = bm, j = bn, l = bk;
-  Blocks([[maybe_unused]] const Call& call, const Core& core) {
-    if (core.emulated()) return;
-    j = ChooseNC(call.n, core.count());
-    i = ChooseMC(core.cpu(), call.m, core.count(), call.n, call.k);
-  }
 };
 
 /// What the instruction set decides.
 struct Target {
-  Blocks blocks;
   DotFormat<2> x_format, y_format;
   size_t acc_count;
 };
@@ -61,7 +55,7 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_silu_transposed_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 /// What one step does.
-void RunStep(const Step& step) {
+static void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
   const Point<3> point = step.point;
   const std::array<int64_t, 3>& steps = step.steps;
@@ -82,11 +76,11 @@ void RunStep(const Step& step) {
   MultiplyTiles<Dot<bf16>>(x.rows, x, y, SumsOf(when, acc, m_size), start, finish, z);
 }
 
-Target MakeTarget(const Call& call, const Core& core, Blocks blocks) {
+static Target MakeTarget(const Call& call, const Core& core, Blocks& blocks) {
   if (!core.emulated()) {
     blocks.l = DepthFor<bf16>(core.cpu(), blocks.l, call.k, call.m);
   }
-  return {blocks, kDotFormat<UnpackedA<bf16>, 2>, kDotFormat<PackedBT<bf16>, 2>,
+  return {kDotFormat<UnpackedA<bf16>, 2>, kDotFormat<PackedBT<bf16>, 2>,
           AccumulatorSize(blocks.i, blocks.j)};
 }
 }  // namespace kiln::matmul_silu_transposed_bf16_text::HWY_NAMESPACE
@@ -99,9 +93,13 @@ HWY_EXPORT(MakeTarget);
 
 /// The grid of one core.
 template <class Tiers>
-void RunGrid(const Call& call, Core& core) {
-  const Target target = KILN_DISPATCH(MakeTarget)(call, core, Blocks(call, core));
-  const Blocks& blocks = target.blocks;
+static void RunGrid(const Call& call, Core& core) {
+  Blocks blocks;
+  if (!core.emulated()) {
+    blocks.j = ChooseNC(call.n, core.count());
+    blocks.i = ChooseMC(core.cpu(), call.m, core.count(), call.n, call.k);
+  }
+  const Target target = KILN_DISPATCH(MakeTarget)(call, core, blocks);
   const std::array<int64_t, 3> steps{DivUp(call.m, blocks.i), DivUp(call.n, blocks.j),
                                      DivUp(call.k, blocks.l)};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{1, 0}, core);

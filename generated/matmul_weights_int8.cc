@@ -48,16 +48,10 @@ struct Step {
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
   int64_t i = bm, j = bn;
-  Blocks([[maybe_unused]] const Call& call, const Core& core) {
-    if (core.emulated()) return;
-    j = ChooseNC(call.n, core.count(), call.m, StoredCols);
-    i = ChooseMC(core.cpu(), call.m, core.count());
-  }
 };
 
 /// What the instruction set decides.
 struct Target {
-  Blocks blocks;
   DotFormat<2> x_format;
   size_t acc_count, panels_0_bytes;
 };
@@ -68,7 +62,7 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::matmul_weights_int8_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 /// What one step does.
-void RunStep(const Step& step) {
+static void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
   const Call& call = step.call;
   const Point<3> point = step.point;
@@ -96,8 +90,8 @@ void RunStep(const Step& step) {
   MultiplyComputed<Dot<bf16>>(x.rows, x, panels_0, SumsOf(when, acc, m_size), start, finish, y);
 }
 
-Target MakeTarget(const Call&, const Core&, Blocks blocks) {
-  return {blocks, kDotFormat<UnpackedA<bf16>, 2>, AccumulatorSize(blocks.i, blocks.j),
+static Target MakeTarget(const Call&, const Core&, const Blocks& blocks) {
+  return {kDotFormat<UnpackedA<bf16>, 2>, AccumulatorSize(blocks.i, blocks.j),
           PackedB<bf16>::Bytes(bk, blocks.j)};
 }
 }  // namespace kiln::matmul_weights_int8_text::HWY_NAMESPACE
@@ -111,9 +105,13 @@ HWY_EXPORT(MakeTarget);
 
 /// The grid of one core.
 template <class Tiers>
-void RunGrid(const Call& call, Core& core) {
-  const Target target = KILN_DISPATCH(MakeTarget)(call, core, Blocks(call, core));
-  const Blocks& blocks = target.blocks;
+static void RunGrid(const Call& call, Core& core) {
+  Blocks blocks;
+  if (!core.emulated()) {
+    blocks.j = ChooseNC(call.n, core.count(), call.m, StoredCols);
+    blocks.i = ChooseMC(core.cpu(), call.m, core.count());
+  }
+  const Target target = KILN_DISPATCH(MakeTarget)(call, core, blocks);
   const std::array<int64_t, 3> steps{DivUp(call.m, blocks.i), DivUp(call.n, blocks.j),
                                      CeilDiv(call.k, bk)};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{0, 1}, core);

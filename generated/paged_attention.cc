@@ -74,7 +74,7 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::paged_attention_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 /// What one step does.
-void RunStep(const Step& step) {
+static void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
   Core& core = step.core;
   const Call& call = step.call;
@@ -312,7 +312,7 @@ void RunStep(const Step& step) {
   }
 }
 
-Target MakeTarget(const Call& call, const Core&) {
+static Target MakeTarget(const Call& call, const Core&) {
   return {PackedA<bf16>::Bytes(group, call.d), PackedB<bf16>::Bytes(call.d, 8 * call.page),
           PackedA<bf16>::Bytes(group, 8 * call.page), PackedB<bf16>::Bytes(8 * call.page, call.d)};
 }
@@ -327,7 +327,7 @@ HWY_EXPORT(MakeTarget);
 
 /// The grid of one core.
 template <class Tiers>
-void RunGrid(const Call& call, Core& core) {
+static void RunGrid(const Call& call, Core& core) {
   const Target target = KILN_DISPATCH(MakeTarget)(call, core);
   const std::array<int64_t, 2> steps{call.batch, CeilDiv(call.pages, run_0)};
   const Grid<2> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);

@@ -43,7 +43,7 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::paged_gather_f32_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 /// What one step does.
-void RunStep(const Step& step) {
+static void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
   Core& core = step.core;
   const Call& call = step.call;
@@ -77,7 +77,7 @@ HWY_EXPORT(RunStep);
 
 /// The grid of one core.
 template <class Tiers>
-void RunGrid(const Call& call, Core& core) {
+static void RunGrid(const Call& call, Core& core) {
   const std::array<int64_t, 2> steps{call.batch, call.pages};
   const Grid<2> grid(steps, /*parallel=*/2, /*cut first=*/{0, 1}, core);
 

@@ -41,7 +41,7 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::rope_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 /// What one step does.
-void RunStep(const Step& step) {
+static void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
   Core& core = step.core;
   const Call& call = step.call;
@@ -86,7 +86,7 @@ HWY_EXPORT(RunStep);
 
 /// The grid of one core.
 template <class Tiers>
-void RunGrid(const Call& call, Core& core) {
+static void RunGrid(const Call& call, Core& core) {
   const std::array<int64_t, 2> steps{CeilDiv(call.m, bm), call.heads};
   const Grid<2> grid(steps, /*parallel=*/2, /*cut first=*/{0, 1}, core);
 

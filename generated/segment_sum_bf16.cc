@@ -40,7 +40,7 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::segment_sum_bf16_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 /// What one step does.
-void RunStep(const Step& step) {
+static void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
   Core& core = step.core;
   const Call& call = step.call;
@@ -73,7 +73,7 @@ HWY_EXPORT(RunStep);
 
 /// The grid of one core.
 template <class Tiers>
-void RunGrid(const Call& call, Core& core) {
+static void RunGrid(const Call& call, Core& core) {
   const std::array<int64_t, 2> steps{CeilDiv(call.d, bd), call.n};
   const Grid<2> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 

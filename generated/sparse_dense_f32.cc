@@ -62,7 +62,7 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::sparse_dense_f32_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 /// What one step does.
-void RunStep(const Step& step) {
+static void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
   Core& core = step.core;
   const Call& call = step.call;
@@ -93,7 +93,7 @@ void RunStep(const Step& step) {
   MultiplyTiles<Dot<float>>(x.rows, x, y, SumsOf(when, acc, bm), start, finish, o);
 }
 
-Target MakeTarget(const Call&, const Core&) {
+static Target MakeTarget(const Call&, const Core&) {
   return {kDotFormat<UnpackedA<float>, 3>, kDotFormat<PackedB<float>, 2>, AccumulatorSize(bm, bn)};
 }
 }  // namespace kiln::sparse_dense_f32_text::HWY_NAMESPACE
@@ -107,7 +107,7 @@ HWY_EXPORT(MakeTarget);
 
 /// The grid of one core.
 template <class Tiers>
-void RunGrid(const Call& call, Core& core) {
+static void RunGrid(const Call& call, Core& core) {
   const Target target = KILN_DISPATCH(MakeTarget)(call, core);
   const std::array<int64_t, 2> steps{CeilDiv(call.n, bn), int64_t{call.blocks_0}};
   const Grid<2> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);

@@ -37,7 +37,7 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::sum_axes_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 /// What one step does.
-void RunStep(const Step& step) {
+static void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
   const Point<3> point = step.point;
   const Tile<const float, 2> x = step.x;
@@ -71,7 +71,7 @@ HWY_EXPORT(RunStep);
 
 /// The grid of one core.
 template <class Tiers>
-void RunGrid(const Call& call, Core& core) {
+static void RunGrid(const Call& call, Core& core) {
   const std::array<int64_t, 3> steps{CeilDiv(call.m, bm), call.batch, CeilDiv(call.n, bn)};
   const Grid<3> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 

@@ -34,10 +34,6 @@ struct Step {
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
   int64_t j = bn;
-  Blocks([[maybe_unused]] const Call& call, const Core& core) {
-    if (core.emulated()) return;
-    j = StripSize(core.cpu(), call.n);
-  }
 };
 }  // namespace kiln::sum_columns_text
 #endif
@@ -46,7 +42,7 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::sum_columns_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 /// What one step does.
-void RunStep(const Step& step) {
+static void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
   const Point<2> point = step.point;
   const Tile<const float, 2> x = step.x;
@@ -91,8 +87,11 @@ HWY_EXPORT(RunStep);
 
 /// The grid of one core.
 template <class Tiers>
-void RunGrid(const Call& call, Core& core) {
-  const Blocks blocks(call, core);
+static void RunGrid(const Call& call, Core& core) {
+  Blocks blocks;
+  if (!core.emulated()) {
+    blocks.j = StripSize(core.cpu(), call.n);
+  }
   const std::array<int64_t, 2> steps{DivUp(call.n, blocks.j), CeilDiv(call.m, bm)};
   const Grid<2> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 

@@ -36,7 +36,7 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::sum_leading_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 /// What one step does.
-void RunStep(const Step& step) {
+static void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
   const Call& call = step.call;
   const Point<1> point = step.point;
@@ -73,7 +73,7 @@ HWY_EXPORT(RunStep);
 
 /// The grid of one core.
 template <class Tiers>
-void RunGrid(const Call& call, Core& core) {
+static void RunGrid(const Call& call, Core& core) {
   const std::array<int64_t, 1> steps{call.count};
   const Grid<1> grid(steps, /*parallel=*/0, /*cut first=*/{}, core);
 

@@ -43,16 +43,10 @@ struct Step {
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
   int64_t i = bm, j = bn, l = bk;
-  Blocks([[maybe_unused]] const Call& call, const Core& core) {
-    if (core.emulated()) return;
-    j = ChooseNC(call.n, core.count(), call.m);
-    i = ChooseMC(core.cpu(), call.m, core.count(), call.n, call.k);
-  }
 };
 
 /// What the instruction set decides.
 struct Target {
-  Blocks blocks;
   DotFormat<2> x_format, gate_format, up_format;
   size_t up_acc_count;
 };
@@ -62,7 +56,7 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::swiglu_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-HWY_INLINE void Body([[maybe_unused]] const Step& step, SingleStep) {
+static HWY_INLINE void Body([[maybe_unused]] const Step& step, SingleStep) {
   const auto x = ViewOf<UnpackedA<bf16>>(step.x);
   const auto gate = ViewOf<PackedB<bf16>>(step.gate);
   const auto up = ViewOf<PackedB<bf16>>(step.up);
@@ -88,7 +82,7 @@ HWY_INLINE void Body([[maybe_unused]] const Step& step, SingleStep) {
   }
 }
 
-HWY_INLINE void Body([[maybe_unused]] const Step& step, First) {
+static HWY_INLINE void Body([[maybe_unused]] const Step& step, First) {
   const auto x = ViewOf<UnpackedA<bf16>>(step.x);
   const auto gate = ViewOf<PackedB<bf16>>(step.gate);
   const auto up = ViewOf<PackedB<bf16>>(step.up);
@@ -108,7 +102,7 @@ HWY_INLINE void Body([[maybe_unused]] const Step& step, First) {
   }
 }
 
-HWY_INLINE void Body([[maybe_unused]] const Step& step, Middle) {
+static HWY_INLINE void Body([[maybe_unused]] const Step& step, Middle) {
   const auto x = ViewOf<UnpackedA<bf16>>(step.x);
   const auto gate = ViewOf<PackedB<bf16>>(step.gate);
   const auto up = ViewOf<PackedB<bf16>>(step.up);
@@ -129,7 +123,7 @@ HWY_INLINE void Body([[maybe_unused]] const Step& step, Middle) {
   }
 }
 
-HWY_INLINE void Body([[maybe_unused]] const Step& step, Last) {
+static HWY_INLINE void Body([[maybe_unused]] const Step& step, Last) {
   const auto x = ViewOf<UnpackedA<bf16>>(step.x);
   const auto gate = ViewOf<PackedB<bf16>>(step.gate);
   const auto up = ViewOf<PackedB<bf16>>(step.up);
@@ -160,7 +154,7 @@ HWY_INLINE void Body([[maybe_unused]] const Step& step, Last) {
 }
 
 /// What one step does.
-void RunStep(const Step& step) {
+static void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
   const Point<3> point = step.point;
   const std::array<int64_t, 3>& steps = step.steps;
@@ -168,11 +162,11 @@ void RunStep(const Step& step) {
   ForReductionStep(of_step, [&](auto when) HWY_ATTR { Body(step, when); });
 }
 
-Target MakeTarget(const Call& call, const Core& core, Blocks blocks) {
+static Target MakeTarget(const Call& call, const Core& core, Blocks& blocks) {
   if (!core.emulated()) {
     blocks.l = DepthFor<bf16>(core.cpu(), blocks.l, call.k, call.m, call.up.stride[0]);
   }
-  return {blocks, kDotFormat<UnpackedA<bf16>, 2>, kDotFormat<PackedB<bf16>, 2>,
+  return {kDotFormat<UnpackedA<bf16>, 2>, kDotFormat<PackedB<bf16>, 2>,
           kDotFormat<PackedB<bf16>, 2>, AccumulatorSize(blocks.i, blocks.j)};
 }
 }  // namespace kiln::swiglu_text::HWY_NAMESPACE
@@ -185,9 +179,13 @@ HWY_EXPORT(MakeTarget);
 
 /// The grid of one core.
 template <class Tiers>
-void RunGrid(const Call& call, Core& core) {
-  const Target target = KILN_DISPATCH(MakeTarget)(call, core, Blocks(call, core));
-  const Blocks& blocks = target.blocks;
+static void RunGrid(const Call& call, Core& core) {
+  Blocks blocks;
+  if (!core.emulated()) {
+    blocks.j = ChooseNC(call.n, core.count(), call.m);
+    blocks.i = ChooseMC(core.cpu(), call.m, core.count(), call.n, call.k);
+  }
+  const Target target = KILN_DISPATCH(MakeTarget)(call, core, blocks);
   const std::array<int64_t, 3> steps{DivUp(call.m, blocks.i), DivUp(call.n, blocks.j),
                                      DivUp(call.k, blocks.l)};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{1, 0}, core);

@@ -64,16 +64,10 @@ struct Step {
 /// Sizes of blocks. No result depends on them, so Direct takes others where those are faster.
 struct Blocks {
   int64_t j = tn, i = tk;
-  Blocks([[maybe_unused]] const Call& call, const Core& core) {
-    if (core.emulated()) return;
-    i = ChooseMC(core.cpu(), call.k, core.count());
-    j = ChooseNC(call.n, core.count());
-  }
 };
 
 /// What the instruction set decides.
 struct Target {
-  Blocks blocks;
   size_t panels_0_bytes, panels_1_bytes;
 };
 }  // namespace kiln::tgmm_bf16_existing_text
@@ -82,7 +76,7 @@ struct Target {
 KILN_BEFORE_NAMESPACE();
 namespace kiln::tgmm_bf16_existing_text::HWY_NAMESPACE {
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
-HWY_INLINE void Body([[maybe_unused]] const Step& step, SingleStep) {
+static HWY_INLINE void Body([[maybe_unused]] const Step& step, SingleStep) {
   Core& core = step.core;
   const Call& call = step.call;
   const Point<3> point = step.point;
@@ -129,7 +123,7 @@ HWY_INLINE void Body([[maybe_unused]] const Step& step, SingleStep) {
   }
 }
 
-HWY_INLINE void Body([[maybe_unused]] const Step& step, First) {
+static HWY_INLINE void Body([[maybe_unused]] const Step& step, First) {
   Core& core = step.core;
   const Call& call = step.call;
   const Point<3> point = step.point;
@@ -166,7 +160,7 @@ HWY_INLINE void Body([[maybe_unused]] const Step& step, First) {
   }
 }
 
-HWY_INLINE void Body([[maybe_unused]] const Step& step, Middle) {
+static HWY_INLINE void Body([[maybe_unused]] const Step& step, Middle) {
   Core& core = step.core;
   const Call& call = step.call;
   const Point<3> point = step.point;
@@ -196,7 +190,7 @@ HWY_INLINE void Body([[maybe_unused]] const Step& step, Middle) {
   }
 }
 
-HWY_INLINE void Body([[maybe_unused]] const Step& step, Last) {
+static HWY_INLINE void Body([[maybe_unused]] const Step& step, Last) {
   Core& core = step.core;
   const Call& call = step.call;
   const Point<3> point = step.point;
@@ -248,15 +242,15 @@ HWY_INLINE void Body([[maybe_unused]] const Step& step, Last) {
 }
 
 /// What one step does.
-void RunStep(const Step& step) {
+static void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
   const bool first_out = step.first_out, last_out = step.last_out;
   const ReductionStep of_step{.first = first_out, .last = last_out};
   ForReductionStep(of_step, [&](auto when) HWY_ATTR { Body(step, when); });
 }
 
-Target MakeTarget(const Call&, const Core&, Blocks blocks) {
-  return {blocks, PackedA<bf16>::Bytes(blocks.i, tm), PackedB<bf16>::Bytes(tm, blocks.j)};
+static Target MakeTarget(const Call&, const Core&, const Blocks& blocks) {
+  return {PackedA<bf16>::Bytes(blocks.i, tm), PackedB<bf16>::Bytes(tm, blocks.j)};
 }
 }  // namespace kiln::tgmm_bf16_existing_text::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -269,9 +263,13 @@ HWY_EXPORT(MakeTarget);
 
 /// The grid of one core.
 template <class Tiers>
-void RunGrid(const Call& call, Core& core) {
-  const Target target = KILN_DISPATCH(MakeTarget)(call, core, Blocks(call, core));
-  const Blocks& blocks = target.blocks;
+static void RunGrid(const Call& call, Core& core) {
+  Blocks blocks;
+  if (!core.emulated()) {
+    blocks.i = ChooseMC(core.cpu(), call.k, core.count());
+    blocks.j = ChooseNC(call.n, core.count());
+  }
+  const Target target = KILN_DISPATCH(MakeTarget)(call, core, blocks);
   const std::array<int64_t, 3> steps{DivUp(call.n, blocks.j), DivUp(call.k, blocks.i),
                                      int64_t{call.visits}};
   const Grid<3> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);

@@ -72,9 +72,6 @@ void SpecializationView::Step() {
 
 /// What the instruction set decides.
 void SpecializationView::FromTarget() {
-  const bool has_blocks = !plan_.free_blocks.empty();
-  if (!target_.empty() && has_blocks)
-    target_.insert(target_.begin(), {"Blocks", "blocks", "blocks"});
   std::vector<std::pair<std::string, std::string>> members;
   std::vector<std::string> values;
   for (const TargetMember& member : target_) {
@@ -86,8 +83,11 @@ void SpecializationView::FromTarget() {
   const bool reads_call = Mentions(Joined(values), "call") || Mentions(depths, "call");
   fields_.Set("call_of_target", reads_call ? " call" : "");
   fields_.Set("core_of_target", depths.empty() ? "" : " core");
-  fields_.Set("blocks_of_target", has_blocks ? ", Blocks blocks" : "");
-  fields_.Set("blocks_for_target", has_blocks ? ", Blocks(call, core)" : "");
+  const bool reads_blocks = Mentions(Joined(values), "blocks");
+  fields_.Set("blocks_of_target", !depths.empty() ? ", Blocks& blocks"
+                                  : reads_blocks  ? ", const Blocks& blocks"
+                                                  : "");
+  fields_.Set("blocks_for_target", !depths.empty() || reads_blocks ? ", blocks" : "");
   fields_.SetFlag("has_target", !target_.empty());
   fields_.SetList("target_members", Declarations(members));
   fields_.SetList("target_values", Enumerated("value", values, "};"));

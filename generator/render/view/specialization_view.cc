@@ -157,7 +157,7 @@ void SpecializationView::FreeBlocks() {
       case FreeBlock::Use::kPass:
         f.Set("chosen",
               "PassSize(core.cpu(), " + extent + (inner.empty() ? "" : ", " + inner) + ")");
-        inner += (inner.empty() ? "" : " * ") + name;
+        inner += (inner.empty() ? "blocks." : " * blocks.") + name;
         break;
       case FreeBlock::Use::kStrip:
         f.Set("chosen", "StripSize(core.cpu(), " + extent + ")");

@@ -76,7 +76,7 @@ void Body(const Step& step, When) {
 }
 
 /// What one step does.
-void RunStep(const Step& step) {
+static void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
   const bool first = step.point[2] == 0;
   const bool last = step.point[2] + 1 == step.steps[2];
@@ -91,7 +91,7 @@ void RunStep(const Step& step) {
   }
 }
 
-Target MakeTarget() {
+static Target MakeTarget() {
   return {kDotFormat<UnpackedA<float>, 2>, kDotFormat<PackedB<float>, 2>,
           AccumulatorSize(512, 512)};
 }
@@ -105,7 +105,7 @@ HWY_EXPORT(MakeTarget);
 
 /// The grid of one core.
 template <class Tiers>
-void RunGrid(const Call& call, Core& core) {
+static void RunGrid(const Call& call, Core& core) {
   const Target target = KILN_DISPATCH(MakeTarget)();
   const std::array<int64_t, 3> steps{DivUp(call.m, 512), DivUp(call.n, 512), DivUp(call.k, 512)};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{1, 0}, core);

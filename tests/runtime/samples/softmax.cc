@@ -47,7 +47,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using namespace kiln::HWY_NAMESPACE;  // NOLINT
 
 /// What one step does.
-void RunStep(const Step& step) {
+static void RunStep(const Step& step) {
   step.core.RunsOn(HWY_TARGET);
   const auto& x = step.x;
   const auto& z = step.z;
@@ -83,7 +83,7 @@ HWY_EXPORT(RunStep);
 
 /// The grid of one core.
 template <class Tiers>
-void RunGrid(const Call& call, Core& core) {
+static void RunGrid(const Call& call, Core& core) {
   const std::array<int64_t, 1> steps{DivUp(call.m, 256)};
   const Grid<1> grid(steps, /*parallel=*/1, /*cut first=*/{0}, core);
 
