@@ -1,5 +1,6 @@
 #include "generator/cli/command_line.h"
 
+#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -79,7 +80,7 @@ CommandLine ParseCommandLine(int argc, const char* const* argv) {
   for (const Command& command : Commands()) {
     CLI::App* sub = app->add_subcommand(command.name, command.summary);
     std::function<int()> run;
-    command.add(*sub, run);
+    command.add(OptionList(*sub), run);
     sub->callback([&line, &command, run] { line = {command.name, run}; });
   }
   try {

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "generator/cli/command/command.h"
+#include "generator/cli/command/command_table.h"
 #include "generator/cli/command_line.h"
 #include "generator/cli/explain/commands.h"
 #include "generator/data/npy.h"
@@ -116,10 +117,12 @@ std::vector<std::string> CommandWords() {
   std::vector<std::string> words;
   for (const cli::Command& command : cli::Commands()) {
     words.push_back(std::string(command.name) + "\n");
-    CLI::App app;
+    const cli::WordParser parser;
     std::function<int()> run;
-    command.add(app, run);
-    for (const CLI::Option* option : app.get_options()) words.push_back(option->get_name() + "\n");
+    command.add(parser.list(), run);
+    const auto table = cli::CommandTable(parser.list());
+    for (const cli::OptionRow& option : table[0].options)
+      for (const std::string& name : option.names) words.push_back(name + "\n");
   }
   for (const auto& [name, text] : Files()) words.push_back(name);
   for (const char* word :

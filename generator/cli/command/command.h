@@ -1,6 +1,5 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -10,6 +9,7 @@
 #include "generator/bind/bind.h"
 #include "generator/check/grid/check_grid.h"
 #include "generator/cli/command/complain.h"
+#include "generator/cli/command/option_list.h"
 #include "generator/cli/command/progress.h"
 #include "generator/ir/kernel.h"
 #include "generator/render/render.h"
@@ -22,25 +22,25 @@ enum Exit { kFine = 0, kDiagnosed = 1, kUsage = 2, kInternal = 3 };
 
 // Each of these declares the options of a subcommand and leaves what to run in `run`. Adding one is
 // an entry in explain/commands.cc, too.
-void AddCheck(CLI::App& app, std::function<int()>& run);
-void AddRun(CLI::App& app, std::function<int()>& run);
-void AddReport(CLI::App& app, std::function<int()>& run);
-void AddBench(CLI::App& app, std::function<int()>& run);
-void AddTune(CLI::App& app, std::function<int()>& run);
-void AddPredict(CLI::App& app, std::function<int()>& run);
-void AddGenerate(CLI::App& app, std::function<int()>& run);
-void AddGolden(CLI::App& app, std::function<int()>& run);
-void AddShow(CLI::App& app, std::function<int()>& run);
-void AddSchema(CLI::App& app, std::function<int()>& run);
-void AddExplain(CLI::App& app, std::function<int()>& run);
-void AddNew(CLI::App& app, std::function<int()>& run);
-void AddMachine(CLI::App& app, std::function<int()>& run);
-void AddCompile(CLI::App& app, std::function<int()>& run);
-void AddCache(CLI::App& app, std::function<int()>& run);
-void AddDoctor(CLI::App& app, std::function<int()>& run);
-void AddInit(CLI::App& app, std::function<int()>& run);
-void AddCompletion(CLI::App& app, std::function<int()>& run);
-void AddHelp(CLI::App& app, std::function<int()>& run);
+void AddCheck(const OptionList& list, std::function<int()>& run);
+void AddRun(const OptionList& list, std::function<int()>& run);
+void AddReport(const OptionList& list, std::function<int()>& run);
+void AddBench(const OptionList& list, std::function<int()>& run);
+void AddTune(const OptionList& list, std::function<int()>& run);
+void AddPredict(const OptionList& list, std::function<int()>& run);
+void AddGenerate(const OptionList& list, std::function<int()>& run);
+void AddGolden(const OptionList& list, std::function<int()>& run);
+void AddShow(const OptionList& list, std::function<int()>& run);
+void AddSchema(const OptionList& list, std::function<int()>& run);
+void AddExplain(const OptionList& list, std::function<int()>& run);
+void AddNew(const OptionList& list, std::function<int()>& run);
+void AddMachine(const OptionList& list, std::function<int()>& run);
+void AddCompile(const OptionList& list, std::function<int()>& run);
+void AddCache(const OptionList& list, std::function<int()>& run);
+void AddDoctor(const OptionList& list, std::function<int()>& run);
+void AddInit(const OptionList& list, std::function<int()>& run);
+void AddCompletion(const OptionList& list, std::function<int()>& run);
+void AddHelp(const OptionList& list, std::function<int()>& run);
 
 // load.cc ---------------------------------------------------------------------------------------
 
@@ -49,7 +49,7 @@ struct LockOptions {
   std::string file;  // empty: the one beside the spec
   bool none = false;
 
-  void Add(CLI::App& app);
+  void Add(const OptionList& list);
 };
 
 /// --limit: what a stage of a command (a check of the grid, a prediction, a run) may take of this
@@ -58,7 +58,7 @@ struct LimitOptions {
   Limits limits = DefaultLimits();
   bool time_given = false;
 
-  void Add(CLI::App& app);
+  void Add(const OptionList& list);
   /// "predicting 2147483648 steps would take about 40 GiB": false, and that is printed, when it is
   /// more than the limit.
   bool Allow(const std::string& what, const Demand& demand) const;
@@ -80,7 +80,7 @@ struct SpecOptions {
   LockOptions lock;
   LimitOptions limit;  // of commands that take sizes: they add it
 
-  void Add(CLI::App& app);
+  void Add(const OptionList& list);
   void Untangle(std::vector<std::string>& words);
 };
 

@@ -4,18 +4,17 @@
 
 namespace kiln::cli {
 
-void LimitOptions::Add(CLI::App& app) {
-  app.add_option_function<std::string>(
-         "--limit",
-         [this](const std::string& text) {
-           if (!ParseLimits(text, limits))
-             throw CLI::ValidationError("--limit", "takes memory, time or both, as in 64GiB,2h");
-           time_given = limits.seconds != DefaultLimits().seconds;
-         },
-         "what a stage (a check of the grid, a prediction, a run) may take of this machine;\n"
-         "unless given half of its memory but at most 8GiB, and 1min as far as that can be\n"
-         "estimated beforehand. What would take more is refused before it begins")
-      ->type_name("MEMORY,TIME");
+void LimitOptions::Add(const OptionList& list) {
+  const auto read = [this](const std::string& text) {
+    if (!ParseLimits(text, limits)) return false;
+    time_given = limits.seconds != DefaultLimits().seconds;
+    return true;
+  };
+  list.Add("--limit", read, "memory, time or both, as in 64GiB,2h",
+           "what a stage (a check of the grid, a prediction, a run) may take of this machine;\n"
+           "unless given half of its memory but at most 8GiB, and 1min as far as that can be\n"
+           "estimated beforehand. What would take more is refused before it begins")
+      .Takes("MEMORY,TIME");
 }
 
 bool LimitOptions::Allow(const std::string& what, const Demand& demand) const {

@@ -79,23 +79,23 @@ void SpecOptions::Untangle(std::vector<std::string>& words) {
   set.erase(swallowed, set.end());
 }
 
-void SpecOptions::Add(CLI::App& app) {
-  app.add_option("SPEC", spec, "the spec file, or FILE:instance; - and pipes are read to their end")
-      ->required();
-  app.add_option("--set", set, "parameter values that win over the spec's own: --set bm=256 T=f32")
-      ->type_name("K=V");
-  app.add_option("--format", format,
-                 "what is wrong as text, or all of it as one list of JSON on standard output")
-      ->check(CLI::IsMember({"text", "json"}));
-  lock.Add(app);
+void SpecOptions::Add(const OptionList& list) {
+  list.Add("SPEC", spec, "the spec file, or FILE:instance; - and pipes are read to their end")
+      .Required();
+  list.Add("--set", set, "parameter values that win over the spec's own: --set bm=256 T=f32")
+      .Takes("K=V");
+  list.Add("--format", format,
+           "what is wrong as text, or all of it as one list of JSON on standard output")
+      .OneOf({"text", "json"});
+  lock.Add(list);
 }
 
-void LockOptions::Add(CLI::App& app) {
-  auto* const given = app.add_option("--lock", file,
-                                     "the lock file of `kiln tune`; SPEC's own is NAME.lock.yaml "
-                                     "beside it, if that is there")
-                          ->type_name("FILE");
-  app.add_flag("--no-lock", none, "read none: the spec alone")->excludes(given);
+void LockOptions::Add(const OptionList& list) {
+  const Option given = list.Add("--lock", file,
+                                "the lock file of `kiln tune`; SPEC's own is NAME.lock.yaml "
+                                "beside it, if that is there")
+                           .Takes("FILE");
+  list.Flag("--no-lock", none, "read none: the spec alone").Excludes(given);
 }
 
 namespace {

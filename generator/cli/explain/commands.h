@@ -1,8 +1,9 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <vector>
+
+#include "generator/cli/command/option_list.h"
 
 namespace kiln::cli {
 
@@ -10,7 +11,7 @@ namespace kiln::cli {
 struct Command {
   const char* name;
   const char* summary;
-  void (*add)(CLI::App& app, std::function<int()>& run);
+  void (*add)(const OptionList& list, std::function<int()>& run);
 };
 
 /// All of them, in the order in which they are listed.

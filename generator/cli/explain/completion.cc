@@ -3,7 +3,7 @@
 #include <sstream>
 
 #include "generator/cli/command/command.h"
-#include "generator/cli/explain/command_table.h"
+#include "generator/cli/command/command_table.h"
 
 /// `kiln completion SHELL`: scripts made from the parser's own tables, so that none can be behind.
 namespace kiln::cli {
@@ -201,7 +201,7 @@ std::string Fish(const std::vector<CommandRow>& table) {
   return out.str();
 }
 
-int Print(const CLI::App& program, const std::string& shell) {
+int Print(const OptionList& program, const std::string& shell) {
   const auto table = CommandTable(program);
   std::cout << (shell == "bash" ? Bash(table) : shell == "zsh" ? Zsh(table) : Fish(table));
   return kFine;
@@ -209,19 +209,19 @@ int Print(const CLI::App& program, const std::string& shell) {
 
 }  // namespace
 
-void AddCompletion(CLI::App& app, std::function<int()>& run) {
+void AddCompletion(const OptionList& list, std::function<int()>& run) {
   auto shell = std::make_shared<std::string>();
-  app.add_option("SHELL", *shell, "which shell's script to print")
-      ->required()
-      ->check(CLI::IsMember(std::vector<std::string>(std::begin(kShells), std::end(kShells))));
-  app.footer(
+  list.Add("SHELL", *shell, "which shell's script to print")
+      .Required()
+      .OneOf({std::begin(kShells), std::end(kShells)});
+  list.Footer(
       "Examples:\n"
       "  kiln completion bash\n"
       "An installation has these where the shells look. Elsewhere, for this shell:\n"
       "  bash  source <(kiln completion bash)\n"
       "  zsh   kiln completion zsh >~/.zfunc/_kiln, with ~/.zfunc in fpath\n"
       "  fish  kiln completion fish >~/.config/fish/completions/kiln.fish");
-  run = [&app, shell] { return Print(*app.get_parent(), *shell); };
+  run = [list, shell] { return Print(list.parent(), *shell); };
 }
 
 }  // namespace kiln::cli

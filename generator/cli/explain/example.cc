@@ -68,10 +68,10 @@ Answer RunExample(const RuleExample& example) {
   words.replace(words.find("FILE"), 4, "-");
   for (const Command& command : Commands()) {
     if (command.name != name) continue;
-    CLI::App app;
+    const WordParser parser;
     std::function<int()> run;
-    command.add(app, run);
-    app.parse(words);
+    command.add(parser.list(), run);
+    parser.Parse(words);
     Answer answer;
     const Feed in(example.spec);
     const Capture out(std::cout), err(std::cerr);

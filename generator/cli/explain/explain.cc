@@ -149,14 +149,14 @@ struct ExplainCommand {
 
 }  // namespace
 
-void AddExplain(CLI::App& app, std::function<int()>& run) {
+void AddExplain(const OptionList& list, std::function<int()>& run) {
   auto command = std::make_shared<ExplainCommand>();
-  app.add_option("RULE", command->rule,
-                 "the label in a diagnostic's brackets; without it all rules are listed");
-  app.add_flag("--functions", command->functions, "lists what bodies and `prepare` can call");
-  app.add_flag("--markdown", command->markdown, "prints Markdown, as in docs/");
-  app.add_option("--write-docs", command->write_docs)->group("");  // for ./dev docs
-  app.footer(
+  list.Add("RULE", command->rule,
+           "the label in a diagnostic's brackets; without it all rules are listed");
+  list.Flag("--functions", command->functions, "lists what bodies and `prepare` can call");
+  list.Flag("--markdown", command->markdown, "prints Markdown, as in docs/");
+  list.Add("--write-docs", command->write_docs, "").Hidden();  // for ./dev docs
+  list.Footer(
       "Examples:\n"
       "  kiln explain                what rules there are\n"
       "  kiln explain index-range    one of them, with a failing and a mended spec\n"

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "generator/check/rules.h"
+#include "generator/cli/command/option_list.h"
 #include "generator/generate/generate.h"
 
 namespace kiln::cli {
@@ -21,6 +22,9 @@ Answer RunExample(const RuleExample& example);
 /// Compiles a kernel to an object file for all instruction sets, and prints what that holds. The
 /// exit status.
 int PrintObjectCode(const Kernel& kernel, const Generated& text, bool direct_only);
+
+/// A manual page in roff.
+std::string ManualPage(const OptionList& program);
 
 /// Tables in Markdown: what bodies and `prepare` may call, rules, environment variables.
 std::string FunctionReference();

@@ -134,39 +134,36 @@ bool GenerateCommand::Deliver(const std::string& file, const std::string& text) 
 
 }  // namespace
 
-void AddGenerate(CLI::App& app, std::function<int()>& run) {
+void AddGenerate(const OptionList& list, std::function<int()>& run) {
   auto command = std::make_shared<GenerateCommand>();
-  app.add_option("SPEC", command->specs,
-                 "spec files; FILE:instance for one kernel of a spec that has several");
-  app.add_option("-o,--out", command->out, "the folder for NAME.h and NAME.cc (default: this one)")
-      ->type_name("DIR");
-  app.add_option(
-         "--name", command->name,
-         "what to call the kernel and its files: of SPEC's first instance, or FILE:instance")
-      ->type_name("NAME");
-  app.add_flag(
+  list.Add("SPEC", command->specs,
+           "spec files; FILE:instance for one kernel of a spec that has several");
+  list.Add("-o,--out", command->out, "the folder for NAME.h and NAME.cc (default: this one)")
+      .Takes("DIR");
+  list.Add("--name", command->name,
+           "what to call the kernel and its files: of SPEC's first instance, or FILE:instance")
+      .Takes("NAME");
+  list.Flag(
       "--module", command->for_module,
       "also NAME_module.cc: one function for any arguments, by which programs call kernels that "
       "they load; and NAME_runner.cc: a program that does so with arrays from files");
-  auto* const to_stdout =
-      app.add_flag("--stdout", command->to_stdout, "print the text, write no file");
-  auto* const stats =
-      app.add_flag(
-             "--stats", command->stats,
-             "write no file: compile each kernel for all instruction sets, as programs that it "
-             "is built into do, and print how large the code of each is")
-          ->excludes(to_stdout);
-  app.add_flag("--direct-only", command->direct_only,
-               "with --stats: without the emulator, as DIRECT_ONLY of kiln_add_kernel")
-      ->needs(stats);
-  app.add_option("--set", command->set,
-                 "parameter values that win over the spec's own: --set bm=256 T=f32")
-      ->type_name("K=V");
-  app.add_option("--format", command->format,
-                 "diagnostics as text or json (an array for each spec)")
-      ->check(CLI::IsMember({"text", "json"}));
-  command->lock.Add(app);
-  app.footer(
+  const Option to_stdout =
+      list.Flag("--stdout", command->to_stdout, "print the text, write no file");
+  const Option stats =
+      list.Flag("--stats", command->stats,
+                "write no file: compile each kernel for all instruction sets, as programs that it "
+                "is built into do, and print how large the code of each is")
+          .Excludes(to_stdout);
+  list.Flag("--direct-only", command->direct_only,
+            "with --stats: without the emulator, as DIRECT_ONLY of kiln_add_kernel")
+      .Needs(stats);
+  list.Add("--set", command->set,
+           "parameter values that win over the spec's own: --set bm=256 T=f32")
+      .Takes("K=V");
+  list.Add("--format", command->format, "diagnostics as text or json (an array for each spec)")
+      .OneOf({"text", "json"});
+  command->lock.Add(list);
+  list.Footer(
       "Examples:\n"
       "  kiln generate specs/matmul.yaml -o out               every instance of it\n"
       "  kiln generate specs/matmul.yaml:matmul_f32 --stdout  one, to read\n"

@@ -3,7 +3,7 @@
 #include <sstream>
 
 #include "generator/cli/command/command.h"
-#include "generator/cli/explain/command_table.h"
+#include "generator/cli/command/command_table.h"
 #include "generator/cli/explain/commands.h"
 #include "generator/cli/explain/explain.h"
 #include "generator/system/environment.h"
@@ -39,7 +39,7 @@ std::string EnvironmentText() {
   return out.str();
 }
 
-int Help(const CLI::App& self, const std::string& topic) {
+int Help(const OptionList& program, const std::string& topic) {
   if (topic == kEnvironment) {
     std::cout << EnvironmentText();
     return kFine;
@@ -48,11 +48,7 @@ int Help(const CLI::App& self, const std::string& topic) {
   for (const Command& command : Commands()) topics.push_back(command.name);
   if (!topic.empty() && std::find(topics.begin(), topics.end(), topic) == topics.end())
     return UsageError("there is no help on `" + topic + "`", DidYouMean(topic, topics));
-  const CLI::App* const all = self.get_parent();
-  // Asked itself, the tool would print the help of the command that runs: this one.
-  std::cout << (topic.empty() ? all->get_formatter()->make_help(all, all->get_name(),
-                                                                CLI::AppFormatMode::Normal)
-                              : all->get_subcommand(topic)->help(all->get_name()));
+  std::cout << HelpOf(program, topic);
   return kFine;
 }
 
@@ -65,20 +61,20 @@ std::string EnvironmentReference() {
   return text;
 }
 
-void AddHelp(CLI::App& app, std::function<int()>& run) {
+void AddHelp(const OptionList& list, std::function<int()>& run) {
   auto topic = std::make_shared<std::string>();
   auto manual = std::make_shared<bool>(false);
-  app.add_option("TOPIC", *topic, "a command, or `environment`: the variables that Kiln reads");
-  app.add_flag("--man", *manual, "print all of it as a manual page");
-  app.footer(
+  list.Add("TOPIC", *topic, "a command, or `environment`: the variables that Kiln reads");
+  list.Flag("--man", *manual, "print all of it as a manual page");
+  list.Footer(
       "Examples:\n"
       "  kiln help run\n"
       "  kiln help --man | man -l -\n"
       "  kiln help environment\n"
       "`kiln explain` explains rules and functions.");
-  run = [&app, topic, manual] {
-    if (!*manual) return Help(app, *topic);
-    std::cout << ManualPage(*app.get_parent());
+  run = [list, topic, manual] {
+    if (!*manual) return Help(list.parent(), *topic);
+    std::cout << ManualPage(list.parent());
     return int{kFine};
   };
 }

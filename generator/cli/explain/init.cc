@@ -78,12 +78,12 @@ int Init(const std::string& word) {
 
 }  // namespace
 
-void AddInit(CLI::App& app, std::function<int()>& run) {
+void AddInit(const OptionList& list, std::function<int()>& run) {
   auto folder = std::make_shared<std::string>();
-  app.add_option("NAME", *folder,
-                 "the project's folder, which is made; its last word is the project's name")
-      ->required();
-  app.footer(
+  list.Add("NAME", *folder,
+           "the project's folder, which is made; its last word is the project's name")
+      .Required();
+  list.Footer(
       "Examples:\n"
       "  kiln init my_project\n"
       "Writes a spec with a golden test, a program that calls its kernel, CMakeLists.txt, a "

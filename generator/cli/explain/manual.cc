@@ -1,6 +1,7 @@
 #include <sstream>
 
-#include "generator/cli/explain/command_table.h"
+#include "generator/cli/command/command_table.h"
+#include "generator/cli/explain/explain.h"
 #include "generator/system/environment.h"
 
 /// `kiln help --man`.
@@ -66,7 +67,7 @@ void Environment(std::ostringstream& out) {
 
 }  // namespace
 
-std::string ManualPage(const CLI::App& program) {
+std::string ManualPage(const OptionList& program) {
   const auto table = CommandTable(program);
   std::ostringstream out;
   out << ".\\\" Made by `kiln help --man`.\n"

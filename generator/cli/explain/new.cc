@@ -212,16 +212,16 @@ struct NewCommand {
 
 }  // namespace
 
-void AddNew(CLI::App& app, std::function<int()>& run) {
+void AddNew(const OptionList& list, std::function<int()>& run) {
   auto command = std::make_shared<NewCommand>();
-  app.add_option("NAME", command->name, "the kernel's name; NAME.yaml is written")->required();
-  app.add_option("--like", command->like,
-                 "what to start from: matmul, elementwise (the default), reduction, gather")
-      ->type_name("KIND")
-      ->check(CLI::IsMember(TemplateNames()));
-  app.add_option("-o,--out", command->folder, "writes DIR/NAME.yaml; never over an existing file")
-      ->type_name("DIR");
-  app.footer(
+  list.Add("NAME", command->name, "the kernel's name; NAME.yaml is written").Required();
+  list.Add("--like", command->like,
+           "what to start from: matmul, elementwise (the default), reduction, gather")
+      .Takes("KIND")
+      .OneOf(TemplateNames());
+  list.Add("-o,--out", command->folder, "writes DIR/NAME.yaml; never over an existing file")
+      .Takes("DIR");
+  list.Footer(
       "Examples:\n"
       "  kiln new scale                            an elementwise kernel\n"
       "  kiln new project --like=matmul -o specs   specs/project.yaml, a blocked matmul");

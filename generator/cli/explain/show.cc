@@ -36,13 +36,13 @@ struct ShowCommand {
 
 }  // namespace
 
-void AddShow(CLI::App& app, std::function<int()>& run) {
+void AddShow(const OptionList& list, std::function<int()>& run) {
   auto command = std::make_shared<ShowCommand>();
-  command->spec.Add(app);
-  app.add_option("--stage", command->stage,
-                 "spec: as read; kernel: resolved and typed; plan: every decision about the "
-                 "generated text")
-      ->check(CLI::IsMember({"spec", "kernel", "plan"}));
+  command->spec.Add(list);
+  list.Add("--stage", command->stage,
+           "spec: as read; kernel: resolved and typed; plan: every decision about the "
+           "generated text")
+      .OneOf({"spec", "kernel", "plan"});
   std::vector<std::string> names;
   std::string passes;
   for (const Pass& pass : Passes()) {
@@ -50,13 +50,13 @@ void AddShow(CLI::App& app, std::function<int()>& run) {
     passes += std::string("  ") + pass.name + std::string(11 - std::string(pass.name).size(), ' ') +
               pass.does + "\n";
   }
-  app.add_option("--after", command->after, "the plan as it is after one of the passes below")
-      ->type_name("PASS")
-      ->check(CLI::IsMember(names));
-  app.footer("A plan is made by these passes, in this order:\n" + passes +
-             "\nExamples:\n"
-             "  kiln show --stage=kernel specs/matmul.yaml:matmul_f32\n"
-             "  kiln show --after=fuse specs/matmul.yaml:matmul_f32");
+  list.Add("--after", command->after, "the plan as it is after one of the passes below")
+      .Takes("PASS")
+      .OneOf(names);
+  list.Footer("A plan is made by these passes, in this order:\n" + passes +
+              "\nExamples:\n"
+              "  kiln show --stage=kernel specs/matmul.yaml:matmul_f32\n"
+              "  kiln show --after=fuse specs/matmul.yaml:matmul_f32");
   run = [command] {
     std::vector<std::string> none;
     command->spec.Untangle(none);
@@ -64,13 +64,12 @@ void AddShow(CLI::App& app, std::function<int()>& run) {
   };
 }
 
-void AddSchema(CLI::App& app, std::function<int()>& run) {
+void AddSchema(const OptionList& list, std::function<int()>& run) {
   auto reference = std::make_shared<bool>(false);
   auto lock = std::make_shared<bool>(false);
-  app.add_flag("--reference", *reference,
-               "the same table as Markdown, as in docs/spec-language.md");
-  app.add_flag("--lock", *lock, "of lock files, which `kiln tune` writes");
-  app.footer(
+  list.Flag("--reference", *reference, "the same table as Markdown, as in docs/spec-language.md");
+  list.Flag("--lock", *lock, "of lock files, which `kiln tune` writes");
+  list.Footer(
       "Editors check and complete specs with it. With the YAML language server:\n"
       "  kiln schema > kiln.schema.json\n"
       "  # yaml-language-server: $schema=kiln.schema.json      (first line of the spec)");

@@ -302,38 +302,35 @@ int GoldenCommand::Check() {
   return verdict.good ? kFine : kDiagnosed;
 }
 
-void AddOptions(CLI::App& app, GoldenCommand& command) {
-  command.spec.Add(app);
-  command.spec.limit.Add(app);
-  app.add_option("-o,--out", command.folder,
-                 "the folder of the records (default: golden/ beside SPEC)")
-      ->type_name("DIR");
+void AddOptions(const OptionList& list, GoldenCommand& command) {
+  command.spec.Add(list);
+  command.spec.limit.Add(list);
+  list.Add("-o,--out", command.folder, "the folder of the records (default: golden/ beside SPEC)")
+      .Takes("DIR");
 }
 
 }  // namespace
 
-void AddGolden(CLI::App& app, std::function<int()>& run) {
+void AddGolden(const OptionList& list, std::function<int()>& run) {
   auto command = std::make_shared<GoldenCommand>();
-  app.require_subcommand(1);
-  CLI::App* record =
-      app.add_subcommand("record", "records what the oracle computes at the golden sizes of SPEC");
-  AddOptions(*record, *command);
-  record->add_flag("--hashes", command->hashes,
-                   "keep no arrays; a check then runs the oracle again");
-  CLI::App* check = app.add_subcommand(
+  const OptionList record =
+      list.Part("record", "records what the oracle computes at the golden sizes of SPEC");
+  AddOptions(record, *command);
+  record.Flag("--hashes", command->hashes, "keep no arrays; a check then runs the oracle again");
+  const OptionList check = list.Part(
       "check", "holds every engine against the record, and compiled ones against each other");
-  AddOptions(*check, *command);
-  check->add_option("--mode", command->modes, "the engines; all three unless given")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"interpret", "direct", "emulate"}));
-  app.footer(
+  AddOptions(check, *command);
+  check.Add("--mode", command->modes, "the engines; all three unless given")
+      .DividedBy(',')
+      .OneOf({"interpret", "direct", "emulate"});
+  list.Footer(
       "Examples:\n"
       "  kiln golden record specs/add_2d.yaml -o golden\n"
       "  kiln golden check specs/add_2d.yaml -o golden --mode=interpret");
   run = [command, record] {
     std::vector<std::string> none;
     command->spec.Untangle(none);
-    return record->parsed() ? command->Record() : command->Check();
+    return record.given() ? command->Record() : command->Check();
   };
 }
 

@@ -195,27 +195,26 @@ std::optional<CallWork> WorkOf(const Binding& binding, const Machine& machine,
   return work;
 }
 
-void AddBench(CLI::App& app, std::function<int()>& run) {
+void AddBench(const OptionList& list, std::function<int()>& run) {
   auto command = std::make_shared<BenchCommand>();
-  command->what.AddSizes(app,
+  command->what.AddSizes(list,
                          "sizes, and arrays as `kiln run` takes them: m=4096 ids=@ids.npy; inputs\n"
                          "that are not given are random");
-  app.add_option("--mode", command->mode,
-                 "direct: as programs run it; emulate: on an emulated TPU, with all its checks")
-      ->check(CLI::IsMember({"direct", "emulate"}));
-  app.add_option("--machine", command->machine, "emulate: the TPU, by name or as a file; v4")
-      ->type_name("M");
-  app.add_option("--cores", command->cores, "at most so many (direct: all of this machine)")
-      ->check(CLI::Range(1, 4096))
-      ->type_name("N");
-  app.add_option("--rounds", command->rounds,
-                 "time N calls, after one that is not counted; without it at least seven, for half "
-                 "a second")
-      ->check(CLI::Range(1, 1000000))
-      ->type_name("N");
-  app.add_flag("--probe", command->probe, "measure again what this machine can do at most");
-  app.add_flag("--json", command->json, "the same for a program");
-  app.footer(
+  list.Add("--mode", command->mode,
+           "direct: as programs run it; emulate: on an emulated TPU, with all its checks")
+      .OneOf({"direct", "emulate"});
+  list.Add("--machine", command->machine, "emulate: the TPU, by name or as a file; v4").Takes("M");
+  list.Add("--cores", command->cores, "at most so many (direct: all of this machine)")
+      .Between(1, 4096)
+      .Takes("N");
+  list.Add("--rounds", command->rounds,
+           "time N calls, after one that is not counted; without it at least seven, for half "
+           "a second")
+      .Between(1, 1000000)
+      .Takes("N");
+  list.Flag("--probe", command->probe, "measure again what this machine can do at most");
+  list.Flag("--json", command->json, "the same for a program");
+  list.Footer(
       "Examples:\n"
       "  kiln bench specs/matmul.yaml:matmul_f32 --dims m=1024,n=1024,k=1024\n"
       "  kiln bench specs/add_2d.yaml m=8192 n=4096 --cores=1\n"

@@ -148,21 +148,19 @@ int CacheCommand::Build() const {
 
 }  // namespace
 
-void AddCache(CLI::App& app, std::function<int()>& run) {
+void AddCache(const OptionList& list, std::function<int()>& run) {
   auto command = std::make_shared<CacheCommand>();
-  app.require_subcommand(1);
-  app.add_subcommand("list", "what is kept: size, last use, kernel and key; the last used first");
-  CLI::App* clear = app.add_subcommand("clear", "removes every compiled kernel");
-  clear->add_flag("--all", command->all, "and what `kiln tune` and `kiln bench` have measured");
-  CLI::App* find = app.add_subcommand("find", "the library of a kernel by the hash of its text");
-  find->add_option("NAME:HASH", command->kernel, "as `kiln compile` prints them")->required();
-  CLI::App* build = app.add_subcommand("build", "compiles a C++ file as kernels are, and keeps it");
-  build->add_option("FILE", command->source, "what calls kernels from another program")->required();
-  build->add_option("--include", command->include, "a folder of headers, which decide as well")
-      ->required();
-  for (CLI::App* const sub : {find, build})
-    sub->add_option("-o,--out", command->out, "copies the library there")->type_name("FILE");
-  app.footer(
+  list.Part("list", "what is kept: size, last use, kernel and key; the last used first");
+  const OptionList clear = list.Part("clear", "removes every compiled kernel");
+  clear.Flag("--all", command->all, "and what `kiln tune` and `kiln bench` have measured");
+  const OptionList find = list.Part("find", "the library of a kernel by the hash of its text");
+  find.Add("NAME:HASH", command->kernel, "as `kiln compile` prints them").Required();
+  const OptionList build = list.Part("build", "compiles a C++ file as kernels are, and keeps it");
+  build.Add("FILE", command->source, "what calls kernels from another program").Required();
+  build.Add("--include", command->include, "a folder of headers, which decide as well").Required();
+  for (const OptionList& sub : {find, build})
+    sub.Add("-o,--out", command->out, "copies the library there").Takes("FILE");
+  list.Footer(
       "Examples:\n"
       "  kiln cache list\n"
       "  kiln cache clear\n"
@@ -173,9 +171,9 @@ void AddCache(CLI::App& app, std::function<int()>& run) {
       "others\n"
       "could write into is not used. What the cache promises: docs/files.md.");
   run = [command, clear, find, build] {
-    if (find->parsed()) return command->Find();
-    if (build->parsed()) return command->Build();
-    return clear->parsed() ? command->Clear() : command->List();
+    if (find.given()) return command->Find();
+    if (build.given()) return command->Build();
+    return clear.given() ? command->Clear() : command->List();
   };
 }
 

@@ -130,20 +130,20 @@ int CheckCommand::HoldReference(Loaded& loaded, Call& call) const {
 
 }  // namespace
 
-void AddCheck(CLI::App& app, std::function<int()>& run) {
+void AddCheck(const OptionList& list, std::function<int()>& run) {
   auto command = std::make_shared<CheckCommand>();
-  command->spec.Add(app);
-  command->spec.limit.Add(app);
-  app.add_option("ARGUMENTS", command->words,
-                 "sizes and prefetch arrays: m=4096 ids=@ids.npy; with them every index map is\n"
-                 "evaluated over the whole grid");
-  app.add_flag("--tpu", command->tpu, "also the shapes and operations that a real TPU accepts");
-  app.add_flag("--reference", command->reference,
-               "also interpret the call, and compare its outputs with the spec's `reference`;\n"
-               "inputs that are not given are random");
-  app.add_flag("-q,--quiet", command->quiet, "say nothing when all is fine");
-  app.add_option("--vmem", command->vmem_mib, "VMEM budget in MiB (default 16)")->type_name("MIB");
-  app.footer(
+  command->spec.Add(list);
+  command->spec.limit.Add(list);
+  list.Add("ARGUMENTS", command->words,
+           "sizes and prefetch arrays: m=4096 ids=@ids.npy; with them every index map is\n"
+           "evaluated over the whole grid");
+  list.Flag("--tpu", command->tpu, "also the shapes and operations that a real TPU accepts");
+  list.Flag("--reference", command->reference,
+            "also interpret the call, and compare its outputs with the spec's `reference`;\n"
+            "inputs that are not given are random");
+  list.Flag("-q,--quiet", command->quiet, "say nothing when all is fine");
+  list.Add("--vmem", command->vmem_mib, "VMEM budget in MiB (default 16)").Takes("MIB");
+  list.Footer(
       "Examples:\n"
       "  kiln check specs/matmul.yaml                       the spec by itself\n"
       "  kiln check specs/matmul.yaml m=200 n=100 k=300     and the whole grid at these sizes\n"

@@ -113,12 +113,12 @@ int CompileCommand::Run() {
 
 }  // namespace
 
-void AddCompile(CLI::App& app, std::function<int()>& run) {
+void AddCompile(const OptionList& list, std::function<int()>& run) {
   auto command = std::make_shared<CompileCommand>();
-  command->spec.Add(app);
-  app.add_option("-o,--out", command->out, "copies the library there")->type_name("FILE");
-  app.add_flag("--signature", command->signature_only, "compile nothing: the arguments alone");
-  app.footer(
+  command->spec.Add(list);
+  list.Add("-o,--out", command->out, "copies the library there").Takes("FILE");
+  list.Flag("--signature", command->signature_only, "compile nothing: the arguments alone");
+  list.Footer(
       "Examples:\n"
       "  kiln compile specs/matmul.yaml:matmul_f32 --set bm=256\n"
       "  kiln compile specs/matmul.yaml:matmul_f32 -o matmul.so\n"

@@ -212,8 +212,8 @@ int Doctor() {
 
 }  // namespace
 
-void AddDoctor(CLI::App& app, std::function<int()>& run) {
-  app.footer(
+void AddDoctor(const OptionList& list, std::function<int()>& run) {
+  list.Footer(
       "Examples:\n"
       "  kiln doctor\n"
       "Each line is ok, warn (it works, and could be faster or surprise you) or error, with a "

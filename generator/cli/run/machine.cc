@@ -113,12 +113,12 @@ int MachineCommand::Run() const {
 
 }  // namespace
 
-void AddMachine(CLI::App& app, std::function<int()>& run) {
+void AddMachine(const OptionList& list, std::function<int()>& run) {
   auto command = std::make_shared<MachineCommand>();
-  app.add_flag("--json", command->json, "as JSON");
-  app.add_option("--cores", command->cores, "peaks of so many cores together (1)");
-  app.add_flag("--no-peaks", command->no_peaks, "without the peaks, which take seconds to measure");
-  app.footer(
+  list.Flag("--json", command->json, "as JSON");
+  list.Add("--cores", command->cores, "peaks of so many cores together (1)");
+  list.Flag("--no-peaks", command->no_peaks, "without the peaks, which take seconds to measure");
+  list.Footer(
       "Examples:\n"
       "  kiln machine\n"
       "  kiln machine --cores=2 --json\n"

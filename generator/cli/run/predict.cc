@@ -52,12 +52,12 @@ PredictResult ResultOf(const Simulation& simulation, const Timeline& timeline, b
   return result;
 }
 
-void AddPredict(CLI::App& app, std::function<int()>& run) {
+void AddPredict(const OptionList& list, std::function<int()>& run) {
   auto command = std::make_shared<PredictCommand>();
-  command->what.Add(app);
-  app.add_flag("--json", command->json, "the same for a program");
-  app.add_flag("--no-advice", command->no_advice, "do not try what would be faster");
-  app.footer(
+  command->what.Add(list);
+  list.Flag("--json", command->json, "the same for a program");
+  list.Flag("--no-advice", command->no_advice, "do not try what would be faster");
+  list.Footer(
       "Examples:\n"
       "  kiln predict specs/matmul.yaml --dims m=4096,n=4096,k=4096\n"
       "  kiln predict specs/add_megacore.yaml --machine=v4 m=65536 n=1024\n"

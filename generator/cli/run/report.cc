@@ -62,12 +62,12 @@ int ReportCommand::Run() {
 
 }  // namespace
 
-void AddReport(CLI::App& app, std::function<int()>& run) {
+void AddReport(const OptionList& list, std::function<int()>& run) {
   auto command = std::make_shared<ReportCommand>();
-  command->what.Add(app);
-  command->files.Add(app, "-o,--out", "");
-  app.add_flag("--no-advice", command->no_advice, "do not try what would be faster");
-  app.footer(
+  command->what.Add(list);
+  command->files.Add(list, "-o,--out", "");
+  list.Flag("--no-advice", command->no_advice, "do not try what would be faster");
+  list.Footer(
       "Examples:\n"
       "  kiln report specs/matmul.yaml --machine=v4 --dims m=4096,n=4096,k=4096 -o matmul.html\n"
       "  kiln report specs/sparse_dense.yaml --dims m=512,k=512,n=4096,capacity=4 blocks=4\n"

@@ -14,7 +14,7 @@ struct PictureFiles {
   std::string page;   // HTML; empty: none
   std::string trace;  // trace events; empty: none
 
-  void Add(CLI::App& app, const char* page_option, const std::string& when);
+  void Add(const OptionList& list, const char* page_option, const std::string& when);
   bool any() const { return !page.empty() || !trace.empty(); }
   /// False, after an error, when one would overwrite the other or what the command reads.
   bool AreDistinct(const char* page_option, const SpecOptions& spec,

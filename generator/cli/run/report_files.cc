@@ -70,10 +70,9 @@ bool WriteTraceFile(const Timeline& timeline, const std::string& path) {
 
 }  // namespace
 
-void PictureFiles::Add(CLI::App& app, const char* page_option, const std::string& when) {
-  app.add_option(page_option, page, when + "the page, one HTML file")->type_name("FILE");
-  app.add_option("--trace", trace, when + "the timeline as trace events, for Perfetto")
-      ->type_name("FILE");
+void PictureFiles::Add(const OptionList& list, const char* page_option, const std::string& when) {
+  list.Add(page_option, page, when + "the page, one HTML file").Takes("FILE");
+  list.Add("--trace", trace, when + "the timeline as trace events, for Perfetto").Takes("FILE");
 }
 
 bool PictureFiles::AreDistinct(const char* page_option, const SpecOptions& spec,

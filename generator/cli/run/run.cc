@@ -129,54 +129,52 @@ int Run(const RunOptions& options) {
 
 }  // namespace
 
-void AddRun(CLI::App& app, std::function<int()>& run) {
+void AddRun(const OptionList& list, std::function<int()>& run) {
   auto options = std::make_shared<RunOptions>();
-  options->spec.Add(app);
-  options->spec.limit.Add(app);
-  app.add_option("ARGUMENTS", options->words,
-                 "x=@x.npy      an array from a file (floats of 8 and 16 bits travel as uint8 and "
-                 "uint16 bits)\n"
-                 "y=random:1    seeded values; the shape follows from the other arguments\n"
-                 "z=zeros, ones the same, constant\n"
-                 "ids=3,0,5     a short array; n=300 a dimension or a scalar");
-  app.add_option("-o,--out", options->out, "writes DIR/<output>.npy")->type_name("DIR");
-  app.add_option("--mode", options->mode,
-                 "the engine. interpret: the oracle; direct: generated C++, compiled for this\n"
-                 "machine; emulate: the same text on an emulated TPU")
-      ->check(CLI::IsMember({"interpret", "direct", "emulate"}));
-  app.add_flag("--no-grid-check", options->unchecked, "let the engine alone find what is wrong");
-  app.add_option("--shuffle", options->shuffle,
-                 "interpret, emulate: visit the parallel axes in a random order with this seed;\n"
-                 "emulate: the same seed makes --init=random")
-      ->type_name("SEED");
-  app.add_flag("--wide", options->wide,
-               "interpret: compute floats in f64; nothing rounds until the outputs");
-  app.add_option(
-         "--cores", options->cores,
-         "compiled: how many cores share the parallel axes (all of this machine, or of the\n"
-         "emulated one)")
-      ->check(CLI::Range(1, 4096))
-      ->type_name("N");
-  app.add_option("--repeat", options->repeat, "compiled: call it N times, print the best time")
-      ->check(CLI::Range(1, 1000000))
-      ->type_name("N");
-  app.add_flag("--compare", options->compare,
-               "compiled: interpret as well, and compare with a tolerance that the body implies");
-  app.add_option("--machine", options->machine,
-                 "emulate: the TPU, by name or as a file such as runtime/machines/v5e.yaml;\n"
-                 "v4 unless given")
-      ->type_name("M");
-  app.add_option(
-         "--dma", options->dma,
-         "emulate: when copies move their bytes: on_wait finds who reads too early, eager who\n"
-         "relies on a copy being late")
-      ->check(CLI::IsMember({"on_wait", "eager"}));
-  app.add_option("--init", options->poison,
-                 "emulate: what undefined memory holds while the outputs are made: NaN, random,\n"
-                 "or zeros; what NaN finds is an error under all three")
-      ->check(CLI::IsMember({"nan", "random", "zero"}));
-  options->pictures.Add(app, "--report", "emulate: ");
-  app.footer(
+  options->spec.Add(list);
+  options->spec.limit.Add(list);
+  list.Add("ARGUMENTS", options->words,
+           "x=@x.npy      an array from a file (floats of 8 and 16 bits travel as uint8 and "
+           "uint16 bits)\n"
+           "y=random:1    seeded values; the shape follows from the other arguments\n"
+           "z=zeros, ones the same, constant\n"
+           "ids=3,0,5     a short array; n=300 a dimension or a scalar");
+  list.Add("-o,--out", options->out, "writes DIR/<output>.npy").Takes("DIR");
+  list.Add("--mode", options->mode,
+           "the engine. interpret: the oracle; direct: generated C++, compiled for this\n"
+           "machine; emulate: the same text on an emulated TPU")
+      .OneOf({"interpret", "direct", "emulate"});
+  list.Flag("--no-grid-check", options->unchecked, "let the engine alone find what is wrong");
+  list.Add("--shuffle", options->shuffle,
+           "interpret, emulate: visit the parallel axes in a random order with this seed;\n"
+           "emulate: the same seed makes --init=random")
+      .Takes("SEED");
+  list.Flag("--wide", options->wide,
+            "interpret: compute floats in f64; nothing rounds until the outputs");
+  list.Add("--cores", options->cores,
+           "compiled: how many cores share the parallel axes (all of this machine, or of the\n"
+           "emulated one)")
+      .Between(1, 4096)
+      .Takes("N");
+  list.Add("--repeat", options->repeat, "compiled: call it N times, print the best time")
+      .Between(1, 1000000)
+      .Takes("N");
+  list.Flag("--compare", options->compare,
+            "compiled: interpret as well, and compare with a tolerance that the body implies");
+  list.Add("--machine", options->machine,
+           "emulate: the TPU, by name or as a file such as runtime/machines/v5e.yaml;\n"
+           "v4 unless given")
+      .Takes("M");
+  list.Add("--dma", options->dma,
+           "emulate: when copies move their bytes: on_wait finds who reads too early, eager who\n"
+           "relies on a copy being late")
+      .OneOf({"on_wait", "eager"});
+  list.Add("--init", options->poison,
+           "emulate: what undefined memory holds while the outputs are made: NaN, random,\n"
+           "or zeros; what NaN finds is an error under all three")
+      .OneOf({"nan", "random", "zero"});
+  options->pictures.Add(list, "--report", "emulate: ");
+  list.Footer(
       "Examples:\n"
       "  kiln run specs/add_vectors.yaml x=random:1 y=random:2 n=1000\n"
       "  kiln run specs/matmul.yaml:matmul_f32 x=@x.npy y=@y.npy bias=zeros -o out\n"

@@ -42,26 +42,26 @@ std::vector<std::string> WithRandomInputs(const Kernel& kernel, std::vector<std:
   return words;
 }
 
-void SimulateOptions::AddSizes(CLI::App& app, const std::string& arguments) {
-  spec.Add(app);
-  spec.limit.Add(app);
-  app.add_option("ARGUMENTS", words, arguments);
-  app.add_option("--dims", dims, "sizes as one word: --dims m=4096,n=4096,k=4096")
-      ->allow_extra_args(false)
-      ->type_name("K=V,…");
+void SimulateOptions::AddSizes(const OptionList& list, const std::string& arguments) {
+  spec.Add(list);
+  spec.limit.Add(list);
+  list.Add("ARGUMENTS", words, arguments);
+  list.Add("--dims", dims, "sizes as one word: --dims m=4096,n=4096,k=4096")
+      .WordByWord()
+      .Takes("K=V,…");
 }
 
-void SimulateOptions::Add(CLI::App& app) {
-  AddSizes(app,
+void SimulateOptions::Add(const OptionList& list) {
+  AddSizes(list,
            "sizes, and the arrays that index maps and conditions read: m=4096 ids=@ids.npy;\n"
            "no other arrays are needed");
-  app.add_option("--machine", machine,
-                 "the TPU, by name or as a file such as runtime/machines/v5e.yaml; v5e unless\n"
-                 "given, the one whose measured times the model was calibrated on")
-      ->type_name("M");
-  app.add_option("--cores", cores, "of that machine, that share the parallel axes")
-      ->check(CLI::Range(1, 4096))
-      ->type_name("N");
+  list.Add("--machine", machine,
+           "the TPU, by name or as a file such as runtime/machines/v5e.yaml; v5e unless\n"
+           "given, the one whose measured times the model was calibrated on")
+      .Takes("M");
+  list.Add("--cores", cores, "of that machine, that share the parallel axes")
+      .Between(1, 4096)
+      .Takes("N");
 }
 
 std::unique_ptr<Simulation> PrepareSimulation(const SimulateOptions& options, int* status) {

@@ -20,9 +20,9 @@ struct SimulateOptions {
   /// The call is to be made, too: arrays that are not given are random, and sizes are not optional.
   bool complete = false;
 
-  void Add(CLI::App& app);
+  void Add(const OptionList& list);
   /// SPEC, ARGUMENTS and --dims alone.
-  void AddSizes(CLI::App& app, const std::string& arguments);
+  void AddSizes(const OptionList& list, const std::string& arguments);
 };
 
 /// `words` and seeded values for the inputs that none of them names.

@@ -227,38 +227,35 @@ int TuneCommand::Run() {
 
 }  // namespace
 
-void AddTune(CLI::App& app, std::function<int()>& run) {
+void AddTune(const OptionList& list, std::function<int()>& run) {
   auto command = std::make_shared<TuneCommand>();
-  command->what.AddSizes(app,
+  command->what.AddSizes(list,
                          "sizes, and arrays as `kiln run` takes them: m=4096 ids=@ids.npy; inputs\n"
                          "that are not given are random");
-  app.add_option("--for", command->target,
-                 "host: timed on this CPU; or a TPU, by name or as a file: its predicted time")
-      ->type_name("host|M");
-  app.add_option("--machine", command->what.machine,
-                 "the TPU whose VMEM the blocks must fit, and on which they must not be twice as "
-                 "slow as can be; v5e unless given")
-      ->type_name("M");
-  app.add_option(
-         "--when", command->when,
-         "the sizes that the result is for; unless given, exactly these: --when \"m <= 64\"")
-      ->type_name("CONDITION");
-  app.add_option("--try", command->given,
-                 "sizes of a param, instead of powers of two for all: --try bm=64,128,256")
-      ->allow_extra_args(false)
-      ->type_name("K=N,…");
-  app.add_option("--most", command->most, "configurations to time; 24 unless given")
-      ->check(CLI::Range(1, 10000))
-      ->type_name("N");
-  app.add_option("--within", command->within,
-                 "seconds after which no other configuration is begun; 90 unless given")
-      ->check(CLI::PositiveNumber)
-      ->type_name("S");
-  app.add_option("--cores", command->cores, "as `kiln bench`")
-      ->check(CLI::Range(1, 4096))
-      ->type_name("N");
-  app.add_flag("--dry-run", command->dry, "write no lock");
-  app.footer(
+  list.Add("--for", command->target,
+           "host: timed on this CPU; or a TPU, by name or as a file: its predicted time")
+      .Takes("host|M");
+  list.Add("--machine", command->what.machine,
+           "the TPU whose VMEM the blocks must fit, and on which they must not be twice as "
+           "slow as can be; v5e unless given")
+      .Takes("M");
+  list.Add("--when", command->when,
+           "the sizes that the result is for; unless given, exactly these: --when \"m <= 64\"")
+      .Takes("CONDITION");
+  list.Add("--try", command->given,
+           "sizes of a param, instead of powers of two for all: --try bm=64,128,256")
+      .WordByWord()
+      .Takes("K=N,…");
+  list.Add("--most", command->most, "configurations to time; 24 unless given")
+      .Between(1, 10000)
+      .Takes("N");
+  list.Add("--within", command->within,
+           "seconds after which no other configuration is begun; 90 unless given")
+      .Positive()
+      .Takes("S");
+  list.Add("--cores", command->cores, "as `kiln bench`").Between(1, 4096).Takes("N");
+  list.Flag("--dry-run", command->dry, "write no lock");
+  list.Footer(
       "Examples:\n"
       "  kiln tune specs/gmm.yaml:gmm_f32 --dims m=4096,k=512,n=512 sizes=1000,0,3096\n"
       "            group_offset=0 shard=3 --set tk=512\n"

@@ -1,5 +1,6 @@
-#include "generator/cli/explain/command_table.h"
+#include "generator/cli/command/command_table.h"
 
+#include <CLI/CLI.hpp>
 #include <sstream>
 
 namespace kiln::cli {
@@ -48,10 +49,17 @@ void Add(const CLI::App& app, const std::string& path, std::vector<CommandRow>& 
 
 }  // namespace
 
-std::vector<CommandRow> CommandTable(const CLI::App& program) {
+std::vector<CommandRow> CommandTable(const OptionList& program) {
   std::vector<CommandRow> table;
-  Add(program, "", table);
+  Add(program.app(), "", table);
   return table;
+}
+
+std::string HelpOf(const OptionList& program, const std::string& command) {
+  const CLI::App& all = program.app();
+  if (!command.empty()) return all.get_subcommand(command)->help(all.get_name());
+  // Asked itself, it would print the help of the command that runs.
+  return all.get_formatter()->make_help(&all, all.get_name(), CLI::AppFormatMode::Normal);
 }
 
 std::string Plain(std::string text) {

@@ -1,8 +1,9 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
+
+#include "generator/cli/command/option_list.h"
 
 namespace kiln::cli {
 
@@ -24,12 +25,12 @@ struct CommandRow {
 };
 
 /// The program first (its path is empty), then its commands in order.
-std::vector<CommandRow> CommandTable(const CLI::App& program);
+std::vector<CommandRow> CommandTable(const OptionList& program);
+
+/// The help of a command, or the program's own.
+std::string HelpOf(const OptionList& program, const std::string& command);
 
 /// A text of a page of docs, without the marks around code.
 std::string Plain(std::string text);
-
-/// A manual page in roff.
-std::string ManualPage(const CLI::App& program);
 
 }  // namespace kiln::cli
