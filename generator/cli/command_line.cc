@@ -1,9 +1,10 @@
 #include "generator/cli/command_line.h"
 
-#include <CLI/CLI.hpp>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "generator/cli/command/command.h"
@@ -15,15 +16,9 @@
 namespace kiln::cli {
 namespace {
 
-void DescribeTool(CLI::App& app) {
-  app.name("kiln");
-  app.require_subcommand(1);
-  app.failure_message([](const CLI::App* at, const CLI::Error& error) {
-    return Printable(CLI::FailureMessage::simple(at, error));
-  });
-  app.set_version_flag("--version", "kiln " KILN_VERSION, "print the version of Kiln and exit");
-  app.set_help_all_flag("--help-all", "help of every command");
-  app.footer(
+void DescribeTool(const Parser& parser) {
+  parser.BeTool("kiln", "kiln " KILN_VERSION);
+  parser.list().Footer(
       "Start here:\n"
       "  kiln new scale --like=elementwise          a first spec\n"
       "  kiln check scale.yaml                      is it right?\n"
@@ -73,24 +68,23 @@ CommandLine ParseCommandLine(int argc, const char* const* argv) {
     return {"", [word = *word] { return UnknownCommandError(word); }};
   }
   // A command may ask its own part of it what was parsed, so it lives as long as `run`.
-  const auto app = std::make_shared<CLI::App>(
+  const auto parser = std::make_shared<Parser>(
       "Kiln: TPU-style kernels as data, checked, interpreted and turned into C++.");
-  DescribeTool(*app);
-  CommandLine line;
+  DescribeTool(*parser);
+  const auto complain = [](const char* what) { UsageError(what); };
+  std::vector<std::pair<OptionList, std::function<int()>>> commands;
   for (const Command& command : Commands()) {
-    CLI::App* sub = app->add_subcommand(command.name, command.summary);
-    std::function<int()> run;
-    command.add(OptionList(*sub), run);
-    sub->callback([&line, &command, run] { line = {command.name, run}; });
+    auto& [part, run] =
+        commands.emplace_back(parser->list().Part(command.name, command.summary), nullptr);
+    command.add(part, run);
   }
-  try {
-    app->parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    const bool wrong = error.get_exit_code() != 0;  // or it is --help
-    const int status = wrong && json ? UsageError(error.what()) : app->exit(error);
-    return {"", [wrong, status] { return wrong ? kUsage : status; }};
+  if (const auto status = json ? parser->Parse(argc, argv, complain) : parser->Parse(argc, argv))
+    return {"", [status = *status] { return status; }};
+  for (size_t c = 0; c < commands.size(); ++c) {
+    if (commands[c].first.given())
+      return {Commands()[c].name, [parser, run = commands[c].second] { return run(); }};
   }
-  return {line.command, [app, run = line.run] { return run(); }};
+  return {"", [] { return kUsage; }};
 }
 
 }  // namespace kiln::cli

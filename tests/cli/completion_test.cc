@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "generator/cli/command/command.h"
-#include "generator/cli/command/command_table.h"
 #include "generator/cli/explain/commands.h"
+#include "generator/cli/options/command_table.h"
 #include "generator/system/environment.h"
 #include "tests/catch.h"
 #include "tests/cli/tool.h"
@@ -112,7 +112,7 @@ TEST_CASE("every command and option is in every shell's script and in the manual
   CHECK(manual.status == 0);
   for (const cli::Command& command : cli::Commands()) {
     INFO(command.name);
-    const cli::WordParser parser;
+    const cli::Parser parser;
     std::function<int()> run;
     command.add(parser.list(), run);
     for (const std::string& text : texts) CHECK(Contains(text, command.name));

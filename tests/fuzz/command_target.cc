@@ -4,9 +4,9 @@
 #include <cctype>
 
 #include "generator/cli/command/command.h"
-#include "generator/cli/command/command_table.h"
 #include "generator/cli/command_line.h"
 #include "generator/cli/explain/commands.h"
+#include "generator/cli/options/command_table.h"
 #include "generator/data/npy.h"
 #include "tests/fuzz/support.h"
 #include "tests/fuzz/target.h"
@@ -117,7 +117,7 @@ std::vector<std::string> CommandWords() {
   std::vector<std::string> words;
   for (const cli::Command& command : cli::Commands()) {
     words.push_back(std::string(command.name) + "\n");
-    const cli::WordParser parser;
+    const cli::Parser parser;
     std::function<int()> run;
     command.add(parser.list(), run);
     const auto table = cli::CommandTable(parser.list());

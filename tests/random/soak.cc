@@ -11,7 +11,7 @@
 #include <iostream>
 #include <thread>
 
-#include "CLI/CLI.hpp"
+#include "generator/cli/options/option_list.h"
 #include "tests/random/batch_run.h"
 #include "tests/random/child.h"
 #include "tests/random/keep.h"
@@ -31,7 +31,7 @@ struct Options {
   std::string folder = "build/soak";
   std::string replay;   // a folder of specs
   std::string flavour;  // part of a name; empty: mostly the cheapest
-  int64_t goal = 100;
+  uint64_t goal = 100;
   double refused = 0.2;  // the share that may be
   double faults = 0.1;   // the share that gets a fault
   bool quiet = false;
@@ -256,34 +256,32 @@ class Soak {
 
 int Main(int argc, char** argv) {
   Options options;
-  CLI::App app("Random kernels on every engine: any difference is a failure.");
-  app.add_option("--minutes", options.minutes, "how long; else --count specs");
-  app.add_option("--count", options.count, "how many specs");
-  app.add_option("--first", options.first,
-                 "the number of the first spec; a spec depends on nothing else");
-  app.add_option("--jobs", options.jobs, "processes at once (as many as there are cores)");
-  app.add_option("--batch", options.batch, "specs that are compiled together")
-      ->check(CLI::Range(1, 1000));
-  app.add_option("--folder", options.folder, "where everything is written");
-  app.add_option("--flavour", options.flavour, "compile all this way: AVX2, -O1");
-  app.add_option("--goal", options.goal,
-                 "how often each entry of the coverage report is to be used");
-  app.add_option("--faults", options.faults,
-                 "the share of specs that a fault is planted into: 1, all of them");
-  app.add_option("--replay", options.replay, "first, the specs of this folder");
-  app.add_flag("--quiet", options.quiet, "do not list specs that the checker refuses");
-  app.add_flag("!--no-shrink", options.shrink, "do not look for the smallest spec of a failure");
-  app.add_option("--shrink-seconds", options.shrink_seconds, "how long to look, for each kind");
-  app.add_flag("--stop", options.stop, "start nothing more once something has failed");
-  app.add_flag_callback(
-      "--changed", [&] { options.which = Which::kChanged; },
-      "run those alone that the fault of KILN_MUTANT changes (tests/mutants)");
-  app.add_flag_callback(
-      "--cover", [&] { options.which = Which::kNone; },
-      "run nothing, and report what the specs use");
-  bool show = false;
-  app.add_flag("--show", show, "print the specs and run nothing");
-  CLI11_PARSE(app, argc, argv);
+  const cli::Parser parser("Random kernels on every engine: any difference is a failure.");
+  const cli::OptionList list = parser.list();
+  list.Add("--minutes", options.minutes, "how long; else --count specs");
+  list.Add("--count", options.count, "how many specs");
+  list.Add("--first", options.first,
+           "the number of the first spec; a spec depends on nothing else");
+  list.Add("--jobs", options.jobs, "processes at once (as many as there are cores)");
+  list.Add("--batch", options.batch, "specs that are compiled together").Between(1, 1000);
+  list.Add("--folder", options.folder, "where everything is written");
+  list.Add("--flavour", options.flavour, "compile all this way: AVX2, -O1");
+  list.Add("--goal", options.goal, "how often each entry of the coverage report is to be used");
+  list.Add("--faults", options.faults,
+           "the share of specs that a fault is planted into: 1, all of them");
+  list.Add("--replay", options.replay, "first, the specs of this folder");
+  list.Flag("--quiet", options.quiet, "do not list specs that the checker refuses");
+  list.Flag("!--no-shrink", options.shrink, "do not look for the smallest spec of a failure");
+  list.Add("--shrink-seconds", options.shrink_seconds, "how long to look, for each kind");
+  list.Flag("--stop", options.stop, "start nothing more once something has failed");
+  bool changed = false, cover = false, show = false;
+  list.Flag("--changed", changed,
+            "run those alone that the fault of KILN_MUTANT changes (tests/mutants)");
+  list.Flag("--cover", cover, "run nothing, and report what the specs use");
+  list.Flag("--show", show, "print the specs and run nothing");
+  if (const auto status = parser.Parse(argc, argv)) return *status;
+  if (changed) options.which = Which::kChanged;
+  if (cover) options.which = Which::kNone;
   if (show) {
     for (uint64_t n = options.first; n < options.first + options.count; ++n)
       std::cout << Write(DraftOf(n, options.faults == 1));

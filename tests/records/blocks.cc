@@ -8,7 +8,7 @@
 #include <iostream>
 #include <sstream>
 
-#include "CLI/CLI.hpp"
+#include "generator/cli/options/option_list.h"
 #include "tests/random/batch.h"
 #include "tests/random/batch_run.h"
 #include "tests/random/child.h"
@@ -141,13 +141,13 @@ class Run {
 
 int Main(int argc, char** argv) {
   Options options;
-  CLI::App app("The records' kernels with other blocks, on every engine.");
-  app.add_option("--each", options.each, "one of so many cases; 1: all")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--first", options.first, "which of these is the first");
-  app.add_option("--batch", options.batch, "kernels that are compiled together");
-  app.add_option("--folder", options.folder, "where everything is written");
-  CLI11_PARSE(app, argc, argv);
+  const cli::Parser parser("The records' kernels with other blocks, on every engine.");
+  const cli::OptionList list = parser.list();
+  list.Add("--each", options.each, "one of so many cases; 1: all").Positive();
+  list.Add("--first", options.first, "which of these is the first");
+  list.Add("--batch", options.batch, "kernels that are compiled together");
+  list.Add("--folder", options.folder, "where everything is written");
+  if (const auto status = parser.Parse(argc, argv)) return *status;
   std::vector<RecordCase> cases;
   const std::vector<RecordCase> every = CasesOfOtherBlocks();
   for (size_t at = options.first; at < every.size(); at += options.each) cases.push_back(every[at]);

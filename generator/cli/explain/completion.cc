@@ -3,7 +3,7 @@
 #include <sstream>
 
 #include "generator/cli/command/command.h"
-#include "generator/cli/command/command_table.h"
+#include "generator/cli/options/command_table.h"
 
 /// `kiln completion SHELL`: scripts made from the parser's own tables, so that none can be behind.
 namespace kiln::cli {

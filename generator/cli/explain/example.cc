@@ -68,7 +68,7 @@ Answer RunExample(const RuleExample& example) {
   words.replace(words.find("FILE"), 4, "-");
   for (const Command& command : Commands()) {
     if (command.name != name) continue;
-    const WordParser parser;
+    const Parser parser;
     std::function<int()> run;
     command.add(parser.list(), run);
     parser.Parse(words);

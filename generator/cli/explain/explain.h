@@ -4,7 +4,7 @@
 #include <string>
 
 #include "generator/check/rules.h"
-#include "generator/cli/command/option_list.h"
+#include "generator/cli/options/option_list.h"
 #include "generator/generate/generate.h"
 
 namespace kiln::cli {

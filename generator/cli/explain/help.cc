@@ -3,9 +3,9 @@
 #include <sstream>
 
 #include "generator/cli/command/command.h"
-#include "generator/cli/command/command_table.h"
 #include "generator/cli/explain/commands.h"
 #include "generator/cli/explain/explain.h"
+#include "generator/cli/options/command_table.h"
 #include "generator/system/environment.h"
 
 namespace kiln::cli {

@@ -1,7 +1,7 @@
 #include <sstream>
 
-#include "generator/cli/command/command_table.h"
 #include "generator/cli/explain/explain.h"
+#include "generator/cli/options/command_table.h"
 #include "generator/system/environment.h"
 
 /// `kiln help --man`.

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <iostream>
 
-#include "CLI/CLI.hpp"
+#include "generator/cli/options/option_list.h"
 #include "tests/random/pallas/batch_file.h"
 
 namespace kiln::soak {
@@ -14,12 +14,13 @@ int Main(int argc, char** argv) {
   uint64_t count = 0, first = 1;
   double most = 1;
   std::string path;
-  CLI::App app("Writes random specs as Python functions that call pallas_call.");
-  app.add_option("COUNT", count, "how many specs")->required()->check(CLI::Range(1, 1000));
-  app.add_option("FIRST", first, "the number of the first")->required();
-  app.add_option("PATH", path, "PATH.py, PATH.json and PATH.npy are written")->required();
-  app.add_option("--skipped", most, "the share of them that may be skipped");
-  CLI11_PARSE(app, argc, argv);
+  const cli::Parser parser("Writes random specs as Python functions that call pallas_call.");
+  const cli::OptionList list = parser.list();
+  list.Add("COUNT", count, "how many specs").Required().Between(1, 1000);
+  list.Add("FIRST", first, "the number of the first").Required();
+  list.Add("PATH", path, "PATH.py, PATH.json and PATH.npy are written").Required();
+  list.Add("--skipped", most, "the share of them that may be skipped");
+  if (const auto status = parser.Parse(argc, argv)) return *status;
   std::vector<uint64_t> numbers;
   for (uint64_t n = first; n < first + count; ++n) numbers.push_back(n);
   std::string why;

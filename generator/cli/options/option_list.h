@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace CLI {
@@ -51,6 +50,7 @@ class OptionList {
   Option Add(const char* names, std::string& into, const std::string& help) const;
   Option Add(const char* names, std::vector<std::string>& into, const std::string& help) const;
   Option Add(const char* names, int& into, const std::string& help) const;
+  Option Add(const char* names, uint64_t& into, const std::string& help) const;
   Option Add(const char* names, double& into, const std::string& help) const;
   Option Add(const char* names, std::optional<uint64_t>& into, const std::string& help) const;
   /// One that is read by a function; where that returns false, it `takes` something else.
@@ -60,7 +60,7 @@ class OptionList {
   /// What stands below the options in its help.
   void Footer(const std::string& text) const;
 
-  /// A command of this command, of which one has to be given.
+  /// A command of this one, which has to be given one.
   OptionList Part(const char* name, const char* summary) const;
   /// Whether that one was.
   bool given() const;
@@ -71,15 +71,24 @@ class OptionList {
   CLI::App* app_;
 };
 
-/// Parses the words of a single command.
-class WordParser {
+/// A command line's parser: of the tool, of one of its commands alone, or of a test program.
+class Parser {
  public:
-  WordParser();
-  ~WordParser();
+  explicit Parser(const std::string& description = "");
+  ~Parser();
+  Parser(const Parser&) = delete;
+  Parser& operator=(const Parser&) = delete;
 
   OptionList list() const { return OptionList(*app_); }
+  /// A program of many commands: --version and --help-all.
+  void BeTool(const char* name, const char* version) const;
+
   /// They are right, or this throws.
   void Parse(const std::string& words) const;
+  /// Nothing if they are right. Otherwise help has been printed, or what is wrong, unless
+  /// `complain` does that, and this is the exit status: 0 or 2.
+  std::optional<int> Parse(int argc, const char* const* argv,
+                           const std::function<void(const char*)>& complain = nullptr) const;
 
  private:
   std::unique_ptr<CLI::App> app_;

@@ -1,7 +1,9 @@
-#include "generator/cli/command/option_list.h"
+#include "generator/cli/options/option_list.h"
 
 #include <CLI/CLI.hpp>
 #include <utility>
+
+#include "generator/text/utf8.h"
 
 namespace kiln::cli {
 
@@ -68,6 +70,10 @@ Option OptionList::Add(const char* names, int& into, const std::string& help) co
   return Option(app_->add_option(names, into, help));
 }
 
+Option OptionList::Add(const char* names, uint64_t& into, const std::string& help) const {
+  return Option(app_->add_option(names, into, help));
+}
+
 Option OptionList::Add(const char* names, double& into, const std::string& help) const {
   return Option(app_->add_option(names, into, help));
 }
@@ -101,10 +107,31 @@ bool OptionList::given() const { return app_->parsed(); }
 
 OptionList OptionList::parent() const { return OptionList(*app_->get_parent()); }
 
-WordParser::WordParser() : app_(std::make_unique<CLI::App>()) {}
+Parser::Parser(const std::string& description) : app_(std::make_unique<CLI::App>(description)) {}
 
-WordParser::~WordParser() = default;
+Parser::~Parser() = default;
 
-void WordParser::Parse(const std::string& words) const { app_->parse(words); }
+void Parser::BeTool(const char* name, const char* version) const {
+  app_->name(name);
+  app_->failure_message([](const CLI::App* at, const CLI::Error& error) {
+    return Printable(CLI::FailureMessage::simple(at, error));
+  });
+  app_->set_version_flag("--version", version, "print the version of Kiln and exit");
+  app_->set_help_all_flag("--help-all", "help of every command");
+}
+
+void Parser::Parse(const std::string& words) const { app_->parse(words); }
+
+std::optional<int> Parser::Parse(int argc, const char* const* argv,
+                                 const std::function<void(const char*)>& complain) const {
+  try {
+    app_->parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const bool wrong = error.get_exit_code() != 0;  // or it is --help
+    wrong&& complain ? complain(error.what()) : void(app_->exit(error));
+    return wrong ? 2 : 0;
+  }
+  return std::nullopt;
+}
 
 }  // namespace kiln::cli

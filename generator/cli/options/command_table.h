@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "generator/cli/command/option_list.h"
+#include "generator/cli/options/option_list.h"
 
 namespace kiln::cli {
 

@@ -1,4 +1,4 @@
-#include "generator/cli/command/command_table.h"
+#include "generator/cli/options/command_table.h"
 
 #include <CLI/CLI.hpp>
 #include <sstream>
