@@ -220,6 +220,8 @@ on a CPU these limits mean nothing.
 - Blocks of rank 1: the whole array, a multiple of 1024, or a power of two from `128 * 32 / bits` on: 128
   for f32, 256 for bf16, 512 for i8.
 - Blocks of rank 0; `bounded` blocks; `element` mixed with block sizes; `buffers` beyond 2.
+- Reads of more than a single element from SMEM (prefetch arrays, `memory: smem`), and stores of more than that into it; stores of a
+  single element into VMEM. A store with a mask of elements that have not 32 bits is a warning: in Pallas it is a `where`.
 - i64, f64 and f16. Reductions of integers, `cumsum` and other scans, sorts, `top_k` and `flip`, and `argmax` and `argmin` other than of f32 along one
   axis.
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "generator/check/tpu_memory_rules.h"
 #include "generator/text/integer.h"
 
 namespace kiln {
@@ -318,6 +319,7 @@ void CheckTpuRules(const Kernel& kernel, const Binding* binding, Diagnostics& di
   OperationRule operations(diagnostics);
   operations.Check(kernel.body);
   operations.Check(kernel.epilogue);
+  CheckTpuMemoryRules(kernel, diagnostics);
 }
 
 }  // namespace kiln

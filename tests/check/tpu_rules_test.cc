@@ -235,5 +235,41 @@ TEST_CASE("operations are found under conditions, in loops and in subscripts, on
   CHECK(std::count(found.begin(), found.end(), '\n') == 2);
 }
 
+TEST_CASE("SMEM has single elements, VMEM none, and masks are of 32 bits") {
+  const auto found = [](const std::string& type, const std::string& body) {
+    return Messages(
+        "kernel: t\nprefetch: {ids: \"i32[8]\"}\ninputs:\n  x: " + type +
+        "[8, 128]\n  s: {array: \"f32[2, 4]\", memory: smem}\noutputs:\n  o: " + type +
+        "[8, 128]\n  c: {array: \"f32[2, 4]\", memory: smem}\nscratch:\n  a: f32[8, 128]\n"
+        "body: |\n  o = 0\n  a = 0\n  for i in range(2):\n    for j in range(4):\n"
+        "      c[i, j] = s[i, j] * 2\n  " +
+        body + "\n");
+  };
+  CHECK(found("f32", "o = x * f32(ids[3])") == "");
+  CHECK(found("f32", "o = x * x[0, 5]") == "");  // reads are of any size in VMEM
+  CHECK(found("f32", "o[ds(2, 1), ds(5, 1)] = s[0, 1]") == "");
+  CHECK(found("f32", "o[x > 0] = x") == "");
+  CHECK(found("f32", "var v: f32[8] = 0\n  v[2] = 3") == "");
+  CHECK(found("f32", "a[:, 0] = f32(ids)") ==
+        "error: `ids` is in SMEM, and a TPU reads single elements from there | read the elements "
+        "one by one, or pass the array as an input as well\n");
+  CHECK(found("f32", "a[0, 0:4] = s[1]") ==
+        "error: `s` is in SMEM, and a TPU reads single elements from there | read the elements one "
+        "by one, or leave out `memory: smem`\n");
+  CHECK(found("f32", "c[1] = 0") ==
+        "error: `c` is in SMEM, and a TPU stores single elements there | store the elements one by "
+        "one, or leave out `memory: smem`\n");
+  for (const char* name : {"o", "a"}) {
+    CHECK(found("f32", std::string(name) + "[2, 5] = 1") ==
+          "error: `" + std::string(name) +
+              "` is in VMEM, and a TPU stores no single element there | store a window of one, "
+              "`ds(i, 1)`, or give it `memory: smem`\n");
+  }
+  CHECK(found("bf16", "o[x > 0] = x") ==
+        "warning: a TPU has masks for stores of 32 bits, and `o` is bf16 | in Pallas, store "
+        "where(mask, value, o) without a mask\n");
+  CHECK(found("bf16", "a[x > 0] = f32(x)") == "");
+}
+
 }  // namespace
 }  // namespace kiln::tpu_rules_test

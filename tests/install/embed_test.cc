@@ -177,15 +177,15 @@ Shown BuildTwo(const fs::path& folder, const std::string& function_of_second) {
 
 TEST_CASE("two kernels of one name do not pass for each other, and one may lack the emulator") {
   REQUIRE(Installed().done().status == 0);
-  const Folder apart, together;
-  const Shown built = BuildTwo(apart.path(), "tripled");
+  const Folder folder;
+  const Shown built = BuildTwo(folder.path(), "tripled");
   INFO(End(built));
   CHECK(built.status == 0);
-  const Shown ran = Shell("./build/app", apart.path());
+  const Shown ran = Shell("./build/app", folder.path());
   CHECK(ran.status == 0);
   CHECK(ran.out ==
         "\ntripled: [call] the kernel is compiled for Direct alone (KILN_DIRECT_ONLY)\n");
-  const Shown clash = BuildTwo(together.path(), "scaled");
+  const Shown clash = BuildTwo(folder.path(), "scaled");
   INFO(End(clash));
   CHECK(clash.status != 0);
   CHECK(Contains(clash.out, "multiple definition of `kiln_scaled'"));
