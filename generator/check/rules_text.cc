@@ -220,10 +220,14 @@ on a CPU these limits mean nothing.
 - Blocks of rank 1: the whole array, a multiple of 1024, or a power of two from `128 * 32 / bits` on: 128
   for f32, 256 for bf16, 512 for i8.
 - Blocks of rank 0; `bounded` blocks; `element` mixed with block sizes; `buffers` beyond 2.
-- Reads of more than a single element from SMEM (prefetch arrays, `memory: smem`), and stores of more than that into it; stores of a
-  single element into VMEM. A store with a mask of elements that have not 32 bits is a warning: in Pallas it is a `where`.
-- i64, f64 and f16. Reductions of integers, `cumsum` and other scans, sorts, `top_k` and `flip`, and `argmax` and `argmin` other than of f32 along one
-  axis.
+- Reads of more than a single element from SMEM (prefetch arrays, `memory: smem`), and stores of more than
+  that into it; stores of a single element into VMEM. A store with a mask of elements that have not 32 bits
+  is a warning: in Pallas it is a `where`.
+- i64, f64 and f16. `max` and `min` of integers other than i32, and of elements of other than 32 bits to a
+  scalar; sums of u32; `argmax` and `argmin` other than of f32 along one axis.
+- `prod`, scans, sorts, `top_k`, `flip` and `take`.
+- `expm1`, `sinh`, `cosh`, `asinh`, `acosh`, `atanh`, `asin`, `acos`, `atan`, `erfc` and `cbrt`: the hint has
+  what other functions make of it.
 
 Each diagnostic names the nearest legal shape, or what to write instead. Without sizes, a block is taken to
 differ from a dimension that is only known at run time.)",

@@ -266,31 +266,11 @@ class OperationRule {
             "this makes " + std::string(row.name) + ": " + std::string(row.tpu_problem),
             std::string(row.tpu_hint));
         return;
-      case Op::kCumsum:
-        diagnostics_.Error(
-            "tpu", node.span, "Mosaic has no rule for cumsum",
-            "multiply by a triangle of ones: dot(f32(iota([n, n], 0) >= iota([n, n], 1)), x)");
-        return;
-      case Op::kCumprod:
-      case Op::kCummax:
-      case Op::kCummin:
-      case Op::kSort:
-      case Op::kArgsort:
-      case Op::kTopPositions:
-      case Op::kFlip:
-        diagnostics_.Error("tpu", node.span, "Mosaic has no rule for " + std::string(Name(node.op)),
-                           "leave it to XLA, in front of the kernel or behind it");
-        return;
       case Op::kSum:
-      case Op::kProd:
+      case Op::kMean:
       case Op::kReduceMax:
       case Op::kReduceMin:
-        if (IsFloat(node.args[0]->dtype)) return;
-        diagnostics_.Error(
-            "tpu", node.span,
-            "Mosaic reduces floats only, not " + std::string(Name(node.args[0]->dtype)),
-            "reduce f32(…) and cast the result back; it is exact up to 2^24");
-        return;
+        return CheckReduction(node, *node.args[0]);
       case Op::kArgmax:
       case Op::kArgmin:  // the same lowering in Pallas
         if (node.args[0]->dtype == DType::kF32 && node.axes.size() == 1) return;
@@ -300,7 +280,22 @@ class OperationRule {
             node.axes.size() == 1 ? "cast the value: f32(…)" : "name one axis: axis=0");
         return;
       default:
+        if (RowOf(node.op).instead_on_tpu.empty()) return;
+        diagnostics_.Error("tpu", node.span, "Mosaic has no rule for " + std::string(Name(node.op)),
+                           std::string(RowOf(node.op).instead_on_tpu));
         return;
+    }
+  }
+
+  void CheckReduction(const Node& node, const Node& reduced) {
+    const std::string type(Name(reduced.dtype));
+    if (!IsFloat(reduced.dtype) && reduced.dtype != DType::kI32) {
+      diagnostics_.Error("tpu", node.span, "Mosaic reduces floats and i32, not " + type,
+                         "reduce i32(…) and cast the result back");
+    } else if (node.shape.empty() && RowOf(reduced.dtype).bits != 32) {
+      diagnostics_.Error("tpu", node.span,
+                         "Mosaic makes scalars of tiles of 32 bits an element, not of " + type,
+                         "reduce f32(…) and cast the result back");
     }
   }
 

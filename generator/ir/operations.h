@@ -160,6 +160,7 @@ struct Operation {
   std::string_view doc = {};
   Binds binds = Binds::kCall;
   int tpu = 1;  // vector instructions of a TPU for a register of the result (of a reduction: read)
+  std::string_view instead_on_tpu = {};  // of what Pallas' lowering for TPUs has no rule for
   CpuCost cpu = CpuCost::kFast;
   int roundings = 0;   // that the result may be off by; of reductions: for each element
   bool jumps = false;  // somewhere the last bit of an argument decides over more than the last one

@@ -200,11 +200,17 @@ TEST_CASE("types that a TPU has not") {
 
 TEST_CASE("operations that Mosaic does not lower") {
   CHECK(Messages(WithBody("f32", "let s = sum(x, axis=0)")) == "");
-  CHECK(Messages(WithBody("i32", "let s = sum(x, axis=0)")) ==
-        "error: Mosaic reduces floats only, not i32 | reduce f32(…) and cast the result back; it "
-        "is exact up to 2^24\n");
-  CHECK(Messages(WithBody("i32", "let s = max(x, axis=0)")).find("Mosaic reduces floats only") !=
+  CHECK(Messages(WithBody("i32", "let s = sum(x, axis=0)")) == "");
+  CHECK(Messages(WithBody("i8", "let s = sum(x, axis=0)")) == "");  // sums are i32
+  CHECK(Messages(WithBody("i8", "let s = max(x, axis=0)")) ==
+        "error: Mosaic reduces floats and i32, not i8 | reduce i32(…) and cast the result back\n");
+  CHECK(Messages(WithBody("u32", "let s = max(x, axis=0)")).find("Mosaic reduces floats and i32") !=
         std::string::npos);
+  CHECK(Messages(WithBody("bf16", "let s = max(x, axis=0)")) == "");
+  CHECK(Messages(WithBody("bf16", "let s = sum(x)")) == "");  // sums are f32
+  CHECK(Messages(WithBody("bf16", "let s = max(x)")) ==
+        "error: Mosaic makes scalars of tiles of 32 bits an element, not of bf16 | reduce f32(…) "
+        "and cast the result back\n");
   CHECK(Messages(WithBody("i32", "let s = max(x, 3)")) == "");  // elementwise
   CHECK(Messages(WithBody("f32", "let s = argmax(x, axis=1)")) == "");
   CHECK(
@@ -220,6 +226,23 @@ TEST_CASE("operations that Mosaic does not lower") {
           "error: Mosaic has no rule for " + name +
               " | leave it to XLA, in front of the kernel or behind it\n");
   }
+  const std::pair<const char*, const char*> functions[] = {
+      {"expm1(x)", "exp(x) - 1"},
+      {"atan(x)", "atan2(x, 1.0)"},
+      {"acos(x)", "atan2(sqrt(1 - x * x), x)"},
+      {"erfc(x)", "1 - erf(x)"},
+  };
+  for (const auto& [call, instead] : functions) {
+    const std::string name(call, std::string_view(call).find('('));
+    CHECK(Messages(WithBody("f32", std::string("let s = ") + call)) ==
+          "error: Mosaic has no rule for " + name + " | write " + instead + "\n");
+    CHECK(Messages(WithBody("f32", std::string("let s = ") + instead)) == "");
+  }
+  CHECK(Messages(WithBody("f32", "let s = prod(x, axis=0)")) ==
+        "error: Mosaic has no rule for prod | multiply halves of the tile, in a loop\n");
+  CHECK(
+      Messages(WithBody("f32", "let s = take(x, iota([4], 0), axis=0)")) ==
+      "error: Mosaic has no rule for take | use take_along, or a dot with rows of a unit matrix\n");
   CHECK(Messages(WithBody("f32", "let s, ids = top_k(x, 2, axis=1)")) ==
         "error: Mosaic has no rule for top_k | leave it to XLA, in front of the kernel or behind "
         "it\n");
@@ -227,10 +250,10 @@ TEST_CASE("operations that Mosaic does not lower") {
 
 TEST_CASE("operations are found under conditions, in loops and in subscripts, once each") {
   const std::string body =
-      "for r in range(0, 2):\n    when sum(i32(x)) > 0:\n      o[r, :] = 1\n  o[argmax(i32(x[0]), "
+      "for r in range(0, 2):\n    when max(i8(x)) > 0:\n      o[r, :] = 1\n  o[argmax(i32(x[0]), "
       "axis=0) % 8, :] = 2";
   const std::string found = Messages(WithBody("f32", body));
-  CHECK(found.find("Mosaic reduces floats only") != std::string::npos);
+  CHECK(found.find("Mosaic reduces floats and i32") != std::string::npos);
   CHECK(found.find("argmax of f32") != std::string::npos);
   CHECK(std::count(found.begin(), found.end(), '\n') == 2);
 }
