@@ -229,6 +229,9 @@ on a CPU these limits mean nothing.
 - `expm1`, `sinh`, `cosh`, `asinh`, `acosh`, `atanh`, `asin`, `acos`, `atan`, `erfc` and `cbrt`: the hint has
   what other functions make of it.
 
+Memory and functions are as JAX 0.10.2 has them, which lowers a kernel for a TPU where there is none: a test
+holds one against the other.
+
 Each diagnostic names the nearest legal shape, or what to write instead. Without sizes, a block is taken to
 differ from a dimension that is only known at run time.)",
         R"(These are errors of the TPU lowering ("the last two dimensions of your block shape are divisible by 8 and

@@ -240,9 +240,9 @@ TEST_CASE("operations that Mosaic does not lower") {
   }
   CHECK(Messages(WithBody("f32", "let s = prod(x, axis=0)")) ==
         "error: Mosaic has no rule for prod | multiply halves of the tile, in a loop\n");
-  CHECK(
-      Messages(WithBody("f32", "let s = take(x, iota([4], 0), axis=0)")) ==
-      "error: Mosaic has no rule for take | use take_along, or a dot with rows of a unit matrix\n");
+  CHECK(Messages(WithBody("f32", "let s = take(x, iota([4], 0), axis=0)")) ==
+        "error: Mosaic has no rule for take | multiply by rows of a unit matrix: "
+        "dot(f32(expand(ids, 1) == iota([m, n], 1)), x)\n");
   CHECK(Messages(WithBody("f32", "let s, ids = top_k(x, 2, axis=1)")) ==
         "error: Mosaic has no rule for top_k | leave it to XLA, in front of the kernel or behind "
         "it\n");
