@@ -10,8 +10,6 @@
 #include "generator/cli/command/command.h"
 #include "generator/cli/command/complain.h"
 #include "generator/cli/explain/commands.h"
-#include "generator/text/diagnostic.h"
-#include "generator/text/utf8.h"
 
 namespace kiln::cli {
 namespace {
