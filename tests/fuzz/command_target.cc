@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kMostWords = 24;
 
-std::vector<std::string> KGroupsOf(std::string_view input) {
+std::vector<std::string> ArgumentsIn(std::string_view input) {
   std::vector<std::string> words = {"kiln"};
   std::istringstream lines{std::string(input)};
   for (std::string line; std::getline(lines, line) && words.size() < kMostWords;)
@@ -106,7 +106,7 @@ bool RunCommand(std::string_view input) {
   static const ScratchFolder folder;
   const Visit visit(folder);
   const Silence silence;
-  const cli::CommandLine line = Parse(KGroupsOf(input));
+  const cli::CommandLine line = Parse(ArgumentsIn(input));
   if (!line.command.empty() && !(StaysHere(input) && IsQuick(line.command, input))) return false;
   const int status = line.run();
   Expect(status >= cli::kFine && status < cli::kInternal, "a command fails for a reason");

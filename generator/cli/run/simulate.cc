@@ -9,7 +9,7 @@ namespace kiln::cli {
 namespace {
 
 /// `--dims m=1,n=2` says the same as `m=1 n=2`; in `ids=0,3,n=2` the 3 belongs to ids.
-std::vector<std::string> KGroupsOf(const SimulateOptions& options) {
+std::vector<std::string> ArgumentsOf(const SimulateOptions& options) {
   std::vector<std::string> all = options.words;
   for (const std::string& list : options.dims) {
     bool first = true;
@@ -83,7 +83,7 @@ std::unique_ptr<Simulation> PrepareSimulation(const SimulateOptions& options, in
   };
   if (!loaded.kernel) return give_up();
   Inputs& inputs = simulation->inputs;
-  std::vector<std::string> words = KGroupsOf(options);
+  std::vector<std::string> words = ArgumentsOf(options);
   if (options.complete) words = WithRandomInputs(*loaded.kernel, std::move(words));
   if ((*status = ParseArguments(*loaded.kernel, words, options.spec.limit, inputs))) return nullptr;
   simulation->options = loaded.options;

@@ -173,13 +173,13 @@ void ArgsortLineOf(Line<const T> from, size_t count, Line<int32_t> to, int64_t* 
 /// the k-th of those before them; one that equals it comes behind it.
 class Largest {
  public:
-  /// Of so few each goes to its place at once, where vectors of pairs have no instruction for the
-  /// smaller of two.
-  static constexpr size_t kFew = kBitMasks ? 0 : 32;
+  /// Of up to so many, each goes to its place at once, where vectors of pairs have no instruction
+  /// for the smaller of two.
+  static constexpr size_t kMaxInserted = kBitMasks ? 0 : 32;
   /// Of others there are so many more than k before they are sorted, and the rest forgotten.
   static constexpr size_t kMore = 24;
   static bool Suit(size_t k, size_t count) {
-    return k > 0 && (k <= kFew || 2 * (k + kMore) <= count);
+    return k > 0 && (k <= kMaxInserted || 2 * (k + kMore) <= count);
   }
 
   Largest(size_t k, int64_t* pairs) : k_(k), pairs_(pairs) {}
@@ -189,7 +189,7 @@ class Largest {
   int32_t least() const { return least_; }
 
   HWY_INLINE void Add(int64_t pair) {
-    if (k_ > kFew) {
+    if (k_ > kMaxInserted) {
       pairs_[count_++] = pair;
       return;
     }
@@ -206,7 +206,7 @@ class Largest {
     if (count_ > k_ + kMore) Sort();
   }
   void Sort() {
-    if (k_ <= kFew) return;
+    if (k_ <= kMaxInserted) return;
     SortKeys(pairs_, count_);
     count_ = k_;
     Know();

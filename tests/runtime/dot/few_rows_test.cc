@@ -100,11 +100,11 @@ template <typename T, typename Element>
 std::string CheckComputed(const char* types) {
   using D = Dot<T>;
   using Acc = typename D::Acc;
-  constexpr size_t kMany = 40;
+  constexpr size_t kMaxRows = 40;
   std::mt19937 random(6);
   for (const size_t depth : {1, 8, 37, 64}) {
     for (const size_t cols : {5, 64, 75, 300}) {
-      const Matrix<T> a = dot_test::Random<T>(random, kMany, depth, false, 1);
+      const Matrix<T> a = dot_test::Random<T>(random, kMaxRows, depth, false, 1);
       std::vector<Element> elements(depth * cols);
       for (Element& element : elements) {
         // Bits below those of a bf16, ties among them, and what is subnormal.
@@ -129,14 +129,14 @@ std::string CheckComputed(const char* types) {
                [&](auto at, size_t i) HWY_ATTR { at.Store(at.Load(&elements[i]), &stored[i]); });
       Tile<const T, 2> b{};
       b.data = stored.data(), b.stride[0] = static_cast<int64_t>(cols), b.stride[1] = 1;
-      const auto memory_a = hwy::AllocateAligned<uint8_t>(PackedA<T>::Bytes(kMany, depth));
+      const auto memory_a = hwy::AllocateAligned<uint8_t>(PackedA<T>::Bytes(kMaxRows, depth));
       const auto memory_b = hwy::AllocateAligned<uint8_t>(PackedB<T>::Bytes(depth, cols));
-      std::vector<Acc> all(kMany * cols);
-      MultiplyTiles<D>(RowRange(kMany), PackA<T>(a.tile, kMany, depth, memory_a.get()),
+      std::vector<Acc> all(kMaxRows * cols);
+      MultiplyTiles<D>(RowRange(kMaxRows), PackA<T>(a.tile, kMaxRows, depth, memory_a.get()),
                        PackB<T>(b, depth, cols, memory_b.get()), TileSums(), Nothing(),
                        [&](auto at, auto sum, size_t r, size_t c)
                            HWY_ATTR { at.Store(sum, &all[r * cols + c]); });
-      for (const size_t rows : {size_t{1}, size_t{3}, size_t{8}, size_t{32}, kMany}) {
+      for (const size_t rows : {size_t{1}, size_t{3}, size_t{8}, size_t{32}, kMaxRows}) {
         const std::vector<Acc> few = product(rows);
         if (std::memcmp(few.data(), all.data(), few.size() * sizeof(Acc)) == 0) continue;
         return std::string(types) + ", " + std::to_string(rows) + " rows, " +

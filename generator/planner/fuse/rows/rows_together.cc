@@ -99,7 +99,7 @@ Stage TakenTogether(Plan& plan, Span span, const RowSums& rows) {
 
 /// Elements of inputs that lanes read alike in every row, if they are most of what they read.
 std::vector<ElementPtr> SharedByRows(const Plan& plan, const stage::Loop& row) {
-  constexpr size_t kFew = 4;  // one or two are as well read again
+  constexpr size_t kMinShared = 4;  // one or two are as well read again
   const LoopId lanes = LoopOf(row.body.front());
   std::vector<ElementPtr> shared, own;
   ForEachElement(row.body.front(), [&](const Element& e) {
@@ -113,7 +113,8 @@ std::vector<ElementPtr> SharedByRows(const Plan& plan, const stage::Loop& row) {
                                    [&](const ElementPtr& l) { return SameElement(l, load); });
     if (!known) loads.push_back(load);
   });
-  return shared.size() < kFew || shared.size() < own.size() ? std::vector<ElementPtr>() : shared;
+  return shared.size() < kMinShared || shared.size() < own.size() ? std::vector<ElementPtr>()
+                                                                  : shared;
 }
 
 /// Whether rows of elements, that may be computed in any order, share much of what they read.
