@@ -240,7 +240,7 @@ static void RunGrid(const Call& call, Core& core) {
                           NoPad{.reduced = true});
   DotIn<Tiers, bf16, 3> k(core, {"k", 2, 25}, target.k_format, call.k, k_v_block,
                           NoPad{.reduced = true}, /*buffers=*/2,
-                          /*window=*/steps[1] > 1 ? steps[2] : 0);
+                          /*window=*/steps[1] > 1 ? steps[2] : 0, /*rows=*/bq * steps[1]);
   DotIn<Tiers, bf16, 3> v(core, {"v", 3, 29}, target.v_format, call.v, k_v_block,
                           Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
                           /*window=*/steps[1] > 1 ? steps[2] : 0, /*rows=*/bq * steps[1]);

@@ -245,9 +245,11 @@ static void RunGrid(const Call& call, Core& core) {
                                 Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
                                 /*window=*/steps[1] > 1 ? steps[2] * steps[3] : 0);
   DotIn<Tiers, bf16, 3> k(core, {"k", 2, 27}, target.k_format, call.k, k_v_dk_and_more_block,
-                          NoPad{.reduced = true});
+                          NoPad{.reduced = true}, /*buffers=*/2, /*window=*/0,
+                          /*rows=*/RowsOfStay(bq, steps[2] * steps[3]));
   DotIn<Tiers, bf16, 3> v(core, {"v", 3, 31}, target.v_format, call.v, k_v_dk_and_more_block,
-                          NoPad{.reduced = true});
+                          NoPad{.reduced = true}, /*buffers=*/2, /*window=*/0,
+                          /*rows=*/RowsOfStay(bq, steps[2] * steps[3]));
   In<Tiers, Rows<bf16, 2>, 3> o(core, {"o", 4, 32}, call.o, q_o_d_o_block,
                                 Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
                                 /*window=*/steps[1] > 1 ? steps[2] * steps[3] : 0);

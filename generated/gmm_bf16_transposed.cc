@@ -151,7 +151,7 @@ static void RunGrid(const Call& call, Core& core) {
   DotIn<Tiers, bf16, 3> rhs(core, {"rhs", 7, 53}, target.rhs_format, call.rhs,
                             {Squeezed(), Clipped(blocks.j), Clipped(blocks.l)},
                             Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
-                            /*window=*/steps[1] > 1 ? steps[2] : 0);
+                            /*window=*/steps[1] > 1 ? steps[2] : 0, /*rows=*/kLiveRows);
   Out<Tiers, Rows<bf16, 2>, 2> out(core, {"out", 8, 70}, call.out, {Clipped(tm), Clipped(blocks.j)},
                                    Init<bf16>(FromBits<bf16>(0x0000)));
   float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 9, 82}, target.acc_count,

@@ -76,7 +76,7 @@ static void RunStep(const Step& step) {
 
 static Target MakeTarget(const Call& call, const Core& core, Blocks& blocks) {
   if (!core.emulated()) {
-    blocks.j = DepthFor<float>(core.cpu(), blocks.j, call.n, call.m);
+    blocks.j = DepthAlongColumns<float>(core.cpu(), blocks.j, call.n, call.m);
   }
   return {kDotFormat<UnpackedA<float>, 2>, kDotFormat<PackedBT<float>, 2>,
           AccumulatorSize(blocks.i, blocks.l)};
@@ -94,7 +94,7 @@ template <class Tiers>
 static void RunGrid(const Call& call, Core& core) {
   Blocks blocks;
   if (!core.emulated()) {
-    blocks.l = ChooseNC(call.k, core.count());
+    blocks.l = ChooseNC(call.k, core.count(), call.m);
     blocks.i = ChooseMC(core.cpu(), call.m, core.count(), call.k, call.n);
   }
   const Target target = KILN_DISPATCH(MakeTarget)(call, core, blocks);
@@ -107,7 +107,7 @@ static void RunGrid(const Call& call, Core& core) {
                             /*window=*/steps[1] > 1 ? steps[2] : 0);
   DotIn<Tiers, float, 2> y(core, {"y", 1, 18}, target.y_format, call.y,
                            {Clipped(blocks.l), Clipped(blocks.j)}, Pad<float>(0.0f), /*buffers=*/2,
-                           /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0);
+                           /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0, /*rows=*/call.m);
   Out<Tiers, Rows<float, 2>, 2> dx(core, {"dx", 2, 24}, call.dx,
                                    {Clipped(blocks.i), Clipped(blocks.l)});
   float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 3, 29}, target.acc_count,

@@ -78,7 +78,7 @@ static void RunStep(const Step& step) {
 
 static Target MakeTarget(const Call& call, const Core& core, Blocks& blocks) {
   if (!core.emulated()) {
-    blocks.l = DepthFor<bf16>(core.cpu(), blocks.l, call.k, call.m);
+    blocks.l = DepthAlongColumns<bf16>(core.cpu(), blocks.l, call.k, call.m);
   }
   return {kDotFormat<UnpackedA<bf16>, 2>, kDotFormat<PackedBT<bf16>, 2>,
           AccumulatorSize(blocks.i, blocks.j)};
@@ -96,7 +96,7 @@ template <class Tiers>
 static void RunGrid(const Call& call, Core& core) {
   Blocks blocks;
   if (!core.emulated()) {
-    blocks.j = ChooseNC(call.n, core.count());
+    blocks.j = ChooseNC(call.n, core.count(), call.m);
     blocks.i = ChooseMC(core.cpu(), call.m, core.count(), call.n, call.k);
   }
   const Target target = KILN_DISPATCH(MakeTarget)(call, core, blocks);
@@ -109,7 +109,8 @@ static void RunGrid(const Call& call, Core& core) {
                           /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
   DotIn<Tiers, bf16, 2> y(core, {"y", 1, 19}, target.y_format, call.y,
                           {Clipped(blocks.j), Clipped(blocks.l)}, Pad<bf16>(FromBits<bf16>(0x0000)),
-                          /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0);
+                          /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0,
+                          /*rows=*/call.m);
   Out<Tiers, Rows<bf16, 2>, 2> z(core, {"z", 2, 31}, call.z,
                                  {Clipped(blocks.i), Clipped(blocks.j)});
   float* const acc_memory = Tiers::template Scratch<float>(core, {"acc", 3, 36}, target.acc_count,

@@ -131,9 +131,10 @@ class PlanPrinter {
     if (!operand.reuse.empty())
       Line("blocks that come back: packed once for all cores, while there is room", 1);
     if (operand.rows_per_b) {
+      const bool by_columns = operand.layout == OperandPlan::Layout::kPackedBT;
       Line("if few " + std::string(operand.live_rows ? "live " : "") + "rows of " +
-               StageText::SpaceName(operand.rows_per_b) +
-               (operand.live_rows ? " use it in a step" : " use it, or it stays in the L2") +
+               StageText::SpaceName(operand.rows_per_b) + " use it" +
+               (operand.live_rows ? " in a step" : by_columns ? "" : ", or it stays in the L2") +
                ": read unpacked",
            1);
     }

@@ -181,7 +181,8 @@ void FindInPlace(Plan& plan) {
       continue;  // an output writes there while it is needed
     if (!IsMultipliedUnpacked(kernel[ref].dtype)) continue;
     operand.unpacked = operand.layout == Layout::kPackedA;
-    if (operand.layout != Layout::kPackedB) continue;
+    const bool is_b = operand.layout == Layout::kPackedB || operand.layout == Layout::kPackedBT;
+    if (!is_b) continue;
     const std::set<SpaceId> spaces = SpacesOfRowsPerB(plan, ref);
     if (spaces.size() != 1 || kernel[ref].view.size() != 2) continue;
     operand.rows_per_b = *spaces.begin();

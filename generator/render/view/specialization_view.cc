@@ -175,9 +175,7 @@ void SpecializationView::FreeBlocks() {
                             (block.scaled ? ", StoredCols" : "") + ")");
         break;
       case FreeBlock::Use::kDepth:
-        f.Set("chosen", "DepthFor<" + StorageType(block.element) + ">(core.cpu(), blocks." + name +
-                            ", " + extent + (block.reuse ? ", " + walk_.Print(*block.reuse) : "") +
-                            (block.unpacked ? ", " + RowStride(block.unpacked) : "") + ")");
+        f.Set("chosen", DepthOf(block, name));
         break;
     }
     (block.use == FreeBlock::Use::kDepth ? depths : chosen).push_back(f);
@@ -191,6 +189,17 @@ void SpecializationView::FreeBlocks() {
   fields_.SetList("chosen_blocks", std::move(chosen));
   fields_.SetFlag("chooses_depths", !depths.empty());
   fields_.SetList("depths", std::move(depths));
+}
+
+/// How the instruction set chooses a depth.
+std::string SpecializationView::DepthOf(const FreeBlock& block, const std::string& name) const {
+  const bool along_columns =
+      block.reuse && block.unpacked &&
+      plan_.operands[block.unpacked].layout == OperandPlan::Layout::kPackedBT;
+  return std::string(along_columns ? "DepthAlongColumns<" : "DepthFor<") +
+         StorageType(block.element) + ">(core.cpu(), blocks." + name + ", " +
+         walk_.Print(block.extent) + (block.reuse ? ", " + walk_.Print(*block.reuse) : "") +
+         (block.unpacked && !along_columns ? ", " + RowStride(block.unpacked) : "") + ")";
 }
 
 }  // namespace kiln::render

@@ -58,6 +58,7 @@ class SpecializationView {
   void Banner();
   void Grid();
   void FreeBlocks();
+  std::string DepthOf(const FreeBlock& block, const std::string& name) const;
 
   // specialization_step.cc
   void Given();

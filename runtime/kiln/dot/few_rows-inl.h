@@ -16,6 +16,7 @@
 #include "kiln/core/blocks.h"
 #include "kiln/core/version.h"
 #include "kiln/dot/few_rows_amx-inl.h"
+#include "kiln/dot/few_rows_columns-inl.h"
 #include "kiln/dot/few_rows_lines-inl.h"
 #include "kiln/dot/few_rows_sums-inl.h"
 #include "kiln/dot/k_groups-inl.h"
@@ -242,10 +243,19 @@ HWY_INLINE void MultiplyStreamed(D d, size_t begin, size_t end, const A& a, cons
                                  const Start& start, const Finish& finish) {
   using Acc = typename Dot::Acc;
   const auto* const elements = static_cast<const typename Dot::B*>(b.streamed);
-  const size_t bytes = HWY_MAX(b.array_bytes, b.rows * b.stride * sizeof(*elements));
+  const size_t bytes =
+      HWY_MAX(b.array_bytes, (b.by_columns ? b.cols : b.rows) * b.stride * sizeof(*elements));
   const Distance b_is = DistanceOf<Dot>(RowsOfAPart(end - begin), b, bytes);
   const auto add = [&](size_t row, size_t rows, size_t strip, size_t cols, Acc* sums,
                        size_t sums_stride) HWY_ATTR {
+    if constexpr (kStreamsColumns<Dot, typename Dot::B>) {
+      if (b.by_columns) {
+        const auto stride = static_cast<int64_t>(b.stride);
+        return AddStreamedColumns<Dot>(a, row, rows,
+                                       elements + static_cast<int64_t>(strip) * stride, b.rows,
+                                       stride, b_is != Distance::kClose, cols, sums, sums_stride);
+      }
+    }
     AddStreamedRows<Dot>(a, row, rows, elements + strip, b.rows, static_cast<int64_t>(b.stride),
                          b_is, cols, sums, sums_stride);
   };

@@ -30,6 +30,8 @@ template <class D>
 constexpr int64_t kFewRows = sizeof(typename D::B) == 1 ? (HWY_TARGET == HWY_AVX3_DL ? 32 : 8)
                              : kTilesOf8Rows            ? 64
                                                         : 32;
+/// The same where B is read along its columns.
+constexpr int64_t kFewRowsByColumns = kRowsAtATime;
 /// From a row of sums to the next: no power of two, so that rows use different cache sets.
 constexpr size_t SumsStride(size_t cols) { return cols + 16; }
 

@@ -315,6 +315,17 @@ int64_t DepthFor(const Cpu& cpu, int64_t own, int64_t depth, int64_t rows, int64
   return ChooseKC(depth, kBytes, unpacked(bytes.most), unpacked(bytes.single), kUnknownRows);
 }
 
+/// The same where B may be read along its columns: memory is fastest along long ones, but what all
+/// rows of A have of them is to stay in the L2.
+template <class As>
+int64_t DepthAlongColumns(const Cpu& cpu, int64_t own, int64_t depth, int64_t rows) {
+  using D = DotOf<As>;
+  if (rows > FewRows<D>(/*by_columns=*/true)) return DepthFor<As>(cpu, own, depth, rows);
+  constexpr int64_t kBytes{sizeof(typename D::KGroup) / D::kKPerGroup};
+  const int64_t most = cpu.l2_bytes / 4 / HWY_MAX(rows, int64_t{1});
+  return ChooseKC(depth, kBytes, most, most, kUnknownRows);
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();

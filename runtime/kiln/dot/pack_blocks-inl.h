@@ -244,10 +244,20 @@ KILN_PACK(BytesSU, int8_t, uint8_t);
 KILN_PACK(BytesUS, uint8_t, int8_t);
 KILN_PACK(BytesUU, uint8_t, uint8_t);
 #undef KILN_STREAM
-#define KILN_STREAM(D, Steps)                                                                  \
+#undef KILN_STREAM_ROWS
+#define KILN_STREAM_ROWS(D, Steps)                                                             \
   KILN_PACKING void AddStreamedRows<D, ViewOfA<D::KGroup, Steps>, D::B>(                       \
       const ViewOfA<D::KGroup, Steps>&, size_t row, size_t rows, const D::B* b, size_t b_rows, \
       int64_t stride, Distance b_is, size_t cols, D::Acc* sums, size_t sums_stride)
+#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
+#define KILN_STREAM(D, Steps)                                                                  \
+  KILN_STREAM_ROWS(D, Steps);                                                                  \
+  KILN_PACKING void AddStreamedColumns<D, ViewOfA<D::KGroup, Steps>, D::B>(                    \
+      const ViewOfA<D::KGroup, Steps>&, size_t row, size_t rows, const D::B* b, size_t b_rows, \
+      int64_t stride, bool far, size_t cols, D::Acc* sums, size_t sums_stride)
+#else
+#define KILN_STREAM(D, Steps) KILN_STREAM_ROWS(D, Steps)
+#endif
 KILN_STREAM(Dot<float>, PanelSteps);
 KILN_STREAM(Dot<float>, AnySteps);
 KILN_STREAM(Dot<bf16>, PanelSteps);

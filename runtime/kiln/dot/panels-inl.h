@@ -213,17 +213,22 @@ struct FormatOfB {
   template <int R>
   static bool IsInPlaceFor(const Cpu& cpu, int64_t rows, const Tensor<const T>& tensor,
                            const Box<R>& box) {
-    if (kTransposed || !std::is_same_v<T, typename Multiply::B>) return false;
-    return Rows<T, 2>::IsInPlace(tensor, box) &&
-           AccessFor(cpu, rows, tensor, box) != BAccess::kPacked;
+    if (!std::is_same_v<T, typename Multiply::B> || !Rows<T, 2>::IsInPlace(tensor, box))
+      return false;
+    if constexpr (kTransposed) {
+      return kStreamsColumns<Multiply, T> && rows <= FewRows<Multiply>(/*by_columns=*/true);
+    } else {
+      return AccessFor(cpu, rows, tensor, box) != BAccess::kPacked;
+    }
   }
   template <int R>
   static View InPlaceFor(const Cpu& cpu, int64_t rows, const Tensor<const T>& tensor,
                          const Box<R>& box) {
     const T* const first = tensor.template At<R>(box.start);
-    const size_t k = ExtentOf<false>(box, 0), cols = ExtentOf<false>(box, 1);
+    const size_t k = ExtentOf<kTransposed>(box, 0), cols = ExtentOf<kTransposed>(box, 1);
     const auto [row, column] = box.template ViewDims<2>();
     const auto stride = static_cast<size_t>(tensor.stride[row]);
+    if constexpr (kTransposed) return View::StreamedColumns(first, Depth(k), k, cols, stride);
     if constexpr (kCanReadUnpackedB<Multiply, T>) {
       if (AccessFor(cpu, rows, tensor, box) == BAccess::kUnpackedTiles)
         return View::OfRows(first, k, cols, stride, tensor.stride[row] != tensor.shape[column]);

@@ -25,9 +25,10 @@ namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// The rows of A up to which B is streamed.
+/// The rows of A up to which B is streamed, by rows or by columns.
 template <class D>
-HWY_INLINE int64_t FewRows() {
+HWY_INLINE int64_t FewRows(bool by_columns = false) {
+  if (by_columns) return UsesAmx<D>() ? 0 : kFewRowsByColumns;
   return UsesAmx<D>() ? int64_t{kAmxRows} : kFewRows<D>;
 }
 
@@ -306,7 +307,7 @@ HWY_INLINE void MultiplyTiles(RowRange rows, const A& a, const B& any_b, const S
     static_assert(!kGives);
     if (!sums.step.last) return AddTiles<Dot>(rows, a, any_b, sums.ThatAreKept());
   }
-  const B b = any_b.For(rows.Needed(), FewRows<typename Dot::Arithmetic>());
+  const B b = any_b.For(rows.Needed(), FewRows<typename Dot::Arithmetic>(any_b.by_columns));
   if (b.streamed != nullptr) {
     return WithSums<Dot>(sums, start, finish, [&](const auto& first, const auto& last) HWY_ATTR {
       MultiplyStreamed<Dot>(ColumnTag<Dot>(), rows.needed_begin, rows.needed_end, a, b, first,
@@ -339,7 +340,7 @@ template <class Dot, class A, class B>
 HWY_NOINLINE void AddTiles(RowRange rows, const A& a, const B& any_b,
                            const SumsInRows<typename Dot::Acc>& sums) {
   using Tiles = TilesOf<Dot, A, B>;
-  const B b = any_b.For(rows.Needed(), FewRows<typename Dot::Arithmetic>());
+  const B b = any_b.For(rows.Needed(), FewRows<typename Dot::Arithmetic>(any_b.by_columns));
   WithSums(sums, [&](const auto& start, const auto& finish) HWY_ATTR {
     if (b.streamed != nullptr) {
       return MultiplyStreamed<Dot>(ColumnTag<Dot>(), rows.needed_begin, rows.needed_end, a, b,

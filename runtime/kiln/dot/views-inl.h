@@ -79,8 +79,8 @@ struct ViewOfA : Steps {
   }
 };
 
-/// B as a dot reads it: panels, or unpacked for register tiles, or unpacked and streamed by rows
-/// unless `later` packs it, as more rows of A turn out to need it.
+/// B as a dot reads it: panels, or unpacked for register tiles, or unpacked and streamed by rows or
+/// columns unless `later` packs it, as more rows of A turn out to need it.
 template <typename KGroup, bool kUnpacked = false>
 struct ViewOfB {
   const KGroup* groups = nullptr;  // of panels, or of the array
@@ -88,7 +88,8 @@ struct ViewOfB {
   size_t cols = 0;                 // that exist, or are padded
   size_t stride = 0;               // unpacked: from one row to the next; 0: packed
   size_t last = 0;  // unpacked: from this row on memory may end behind the last column
-  const void* streamed = nullptr;  // row 0, if B is streamed by rows
+  const void* streamed = nullptr;  // element 0, if B is streamed
+  bool by_columns = false;         // streamed: columns are contiguous, not rows
   size_t rows = 0;                 // of elements
   size_t l2_bytes = kTypicalCpu.l2_bytes, last_cache_bytes = kTypicalCpu.last_cache_bytes;
   size_t array_bytes = 0;  // of what this is a block of, if that is known
@@ -107,13 +108,17 @@ struct ViewOfB {
   }
   static ViewOfB StreamedRows(const void* first, size_t depth, size_t rows, size_t cols,
                               size_t stride) {
-    return {nullptr, depth, cols, stride, 0, first, rows};
+    return {nullptr, depth, cols, stride, 0, first, /*by_columns=*/false, rows};
+  }
+  static ViewOfB StreamedColumns(const void* first, size_t depth, size_t rows, size_t cols,
+                                 size_t stride) {
+    return {nullptr, depth, cols, stride, 0, first, /*by_columns=*/true, rows};
   }
 
   /// As so many rows of A read it, where they are few up to `few_rows`.
   HWY_INLINE ViewOfB For(size_t a_rows, int64_t few_rows) const {
     if (later == nullptr || Signed(a_rows) <= few_rows) return *this;
-    const bool unpacked = kUnpacked && PaysUnpacked(a_rows) && !later->HasPanels();
+    const bool unpacked = kUnpacked && !by_columns && PaysUnpacked(a_rows) && !later->HasPanels();
     ViewOfB other =
         unpacked ? OfRows(static_cast<const KGroup*>(streamed), depth, cols, stride, /*apart=*/true)
                  : OfPanels(static_cast<const KGroup*>(later->Panels()), depth, cols);

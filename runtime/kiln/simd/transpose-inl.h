@@ -47,12 +47,22 @@ HWY_INLINE void TransposeBlocks(D d, V& a, V& b) {
 #if HWY_MAX_BYTES >= 64
 template <class D, class V>
 HWY_INLINE void TransposeBlocks(D d, V& a, V& b, V& c, V& e) {
-  const V ac_0 = hn::ConcatLowerLower(d, c, a), ac_1 = hn::ConcatUpperUpper(d, c, a);
-  const V be_0 = hn::ConcatLowerLower(d, e, b), be_1 = hn::ConcatUpperUpper(d, e, b);
-  a = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(be_0), ac_0);
-  b = hn::OddEvenBlocks(be_0, hn::SwapAdjacentBlocks(ac_0));
-  c = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(be_1), ac_1);
-  e = hn::OddEvenBlocks(be_1, hn::SwapAdjacentBlocks(ac_1));
+  // The intrinsic, of which Highway would need three for what is one.
+  const hn::Repartition<float, D> df;
+  const auto even = [&](V x, V y) HWY_ATTR {
+    return hn::BitCast(d, hn::VFromD<decltype(df)>{_mm512_shuffle_f32x4(
+                              hn::BitCast(df, x).raw, hn::BitCast(df, y).raw, 0x88)});
+  };
+  const auto odd = [&](V x, V y) HWY_ATTR {
+    return hn::BitCast(d, hn::VFromD<decltype(df)>{_mm512_shuffle_f32x4(
+                              hn::BitCast(df, x).raw, hn::BitCast(df, y).raw, 0xDD)});
+  };
+  const V ab_0 = hn::ConcatLowerLower(d, b, a), ab_1 = hn::ConcatUpperUpper(d, b, a);
+  const V ce_0 = hn::ConcatLowerLower(d, e, c), ce_1 = hn::ConcatUpperUpper(d, e, c);
+  a = even(ab_0, ce_0);
+  b = odd(ab_0, ce_0);
+  c = even(ab_1, ce_1);
+  e = odd(ab_1, ce_1);
 }
 #endif
 

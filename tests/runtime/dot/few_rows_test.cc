@@ -1,5 +1,5 @@
 // What few rows of A multiply as it is, and more rows packed: a B of which only a step knows how
-// many rows it needs, and one that is computed.
+// many rows it needs, one whose columns are contiguous, and one that is computed.
 
 #include <cstdint>
 #include <cstring>
@@ -157,6 +157,60 @@ std::string CheckAllComputed() {
   return "";
 }
 
+/// A product with a B whose columns are contiguous, by a view of A; `far`: as if it was in memory.
+template <class D, class ViewA, typename TA, typename TB>
+std::string CheckColumnsOf(const ViewA& view_a, const Matrix<TA>& a, const Matrix<TB>& b,
+                           size_t rows, size_t depth, size_t cols, bool far) {
+  using Acc = typename D::Acc;
+  using Format = PackedBT<TB, D>;
+  auto view_b = Format::View::StreamedColumns(b.tile.data, Format::Depth(depth), depth, cols,
+                                              static_cast<size_t>(b.tile.stride[0]));
+  if (far) view_b.array_bytes = size_t{1} << 40;
+  std::vector<Acc> z(rows * cols);
+  MultiplyTiles<D>(RowRange(rows), view_a, view_b, TileSums(), Nothing(),
+                   [&](auto at, auto sum, size_t r, size_t c)
+                       HWY_ATTR { at.Store(sum, &z[r * cols + c]); });
+  return dot_test::FirstError(a, b, z, rows, depth, cols);
+}
+
+template <typename TA, typename TB = TA>
+std::string CheckColumns(const char* types) {
+  using D = Dot<TA, TB>;
+  if constexpr (kStreamsColumns<D, TB>) {
+    std::mt19937 random(7);
+    for (const size_t depth : {1, 3, 15, 16, 37, 64, 130}) {
+      for (const size_t cols : {1, 5, 16, 33, 75}) {
+        for (const size_t rows : {1, 2, 4, 7, 32}) {
+          const Matrix<TA> a = dot_test::Random<TA>(random, rows, depth, false, 1);
+          const Matrix<TB> b = dot_test::Random<TB>(random, depth, cols, true, 1);
+          const auto memory = hwy::AllocateAligned<uint8_t>(PackedA<TA, D>::Bytes(rows, depth));
+          const auto check = [&](const auto& view_a, bool far) HWY_ATTR {
+            return CheckColumnsOf<D>(view_a, a, b, rows, depth, cols, far);
+          };
+          for (const bool far : {false, true}) {
+            std::string error = check(PackA<D>(a.tile, rows, depth, memory.get()), far);
+            if constexpr (std::is_same_v<TA, TB>) {
+              if (error.empty()) error = check(MatrixA<TA>(a.tile, rows, depth, memory.get()), far);
+            }
+            if (!error.empty()) return std::string(types) + (far ? ", far: " : ": ") + error;
+          }
+        }
+      }
+    }
+  }
+  return "";
+}
+
+std::string CheckAllColumns() {
+  for (const std::string& error :
+       {CheckColumns<float>("f32"), CheckColumns<bf16>("bf16"), CheckColumns<int32_t>("i32"),
+        CheckColumns<int8_t>("i8"), CheckColumns<int8_t, uint8_t>("i8, u8"),
+        CheckColumns<uint8_t, int8_t>("u8, i8"), CheckColumns<uint8_t>("u8")}) {
+    if (!error.empty()) return error;
+  }
+  return "";
+}
+
 std::string CheckAll() {
   for (const std::string& error :
        {Check<float>("f32"), Check<bf16>("bf16"), Check<int8_t>("i8"), Check<uint8_t>("u8")}) {
@@ -176,9 +230,16 @@ HWY_AFTER_NAMESPACE();
 namespace kiln::few_rows_test {
 HWY_EXPORT(CheckAll);
 HWY_EXPORT(CheckAllComputed);
+HWY_EXPORT(CheckAllColumns);
 
 TEST_CASE("a product with a computed B is that with a B in memory, for few rows and for many") {
   dot_test::ForEachTarget([&] { CHECK(KILN_DISPATCH(CheckAllComputed)() == ""); });
+}
+
+TEST_CASE("few rows multiply a B along its columns, wherever it is") {
+  SetAmxForTest(false);  // whose sums are in another order: B is packed for it
+  dot_test::ForEachTarget([&] { CHECK(KILN_DISPATCH(CheckAllColumns)() == ""); });
+  SetAmxForTest(true);
 }
 
 TEST_CASE("a B is packed once more rows than few turn out to be live, with AMX and without it") {

@@ -1,0 +1,172 @@
+// A product of few rows of A with an unpacked B whose columns are contiguous, as the weights in
+// dot(x, w.T): a line of each of some columns becomes vectors of k-groups in registers, which all
+// rows of A multiply. Panels of B, which is used once, would be written and read once more.
+#if defined(KILN_FEW_ROWS_COLUMNS_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
+#ifdef KILN_FEW_ROWS_COLUMNS_INL_H_
+#undef KILN_FEW_ROWS_COLUMNS_INL_H_
+#else
+#define KILN_FEW_ROWS_COLUMNS_INL_H_
+#endif
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <utility>
+
+#include "kiln/core/version.h"
+#include "kiln/dot/few_rows_sums-inl.h"
+#include "kiln/dot/k_groups-inl.h"
+#include "kiln/simd/stream-inl.h"
+#include "kiln/simd/transpose-inl.h"
+
+KILN_BEFORE_NAMESPACE();
+namespace kiln::inline KILN_ABI {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Whether a product of few rows reads a B of T along its columns.
+template <class Dot, typename T>
+constexpr bool kStreamsColumns =
+    std::is_same_v<T, typename Dot::B>&& kTransposes<hn::ScalableTag<typename Dot::KGroup>>;
+
+#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
+
+template <class Dot>
+constexpr size_t kColumnsAtOnce = hn::MaxLanes(hn::ScalableTag<typename Dot::KGroup>());
+
+/// Calls fn(std::integral_constant<size_t, i>()) for i from 0 on.
+template <size_t kCount, class Fn>
+HWY_INLINE void Unrolled(const Fn& fn) {
+  [&]<size_t... i>(std::index_sequence<i...>) HWY_ATTR {
+    (fn(std::integral_constant<size_t, i>()), ...);
+  }
+  (std::make_index_sequence<kCount>());
+}
+
+/// A square of k-groups: as many of as many columns of B as a vector has lanes, each k-group's
+/// columns in a vector.
+template <class Dot>
+class SquareOfB {
+  using KGroup = typename Dot::KGroup;
+
+ public:
+  /// column(i) is where those of a column begin.
+  template <class Column>
+  HWY_INLINE explicit SquareOfB(const Column& column) {
+    Transpose(
+        D(),
+        [&](size_t i)
+            HWY_ATTR { return Flip<Dot>(KGroupsAlong<Dot>(D(), column(i), 0), Dot::kFlip); },
+        [&](V v, size_t i) HWY_ATTR { of_[i] = v; });
+  }
+
+  /// Adds the products of the first `count` k-groups, from k on in rows of A, where they are kToK
+  /// apart. Rows take turns, as a sum waits for the product before.
+  template <size_t kToK, bool kAll>
+  HWY_INLINE void AddTo(const KGroup* const* a, size_t rows, size_t k, size_t count,
+                        typename Dot::Acc* sums, size_t sums_stride) const {
+    size_t r = 0;
+    for (; r + 4 <= rows; r += 4)
+      AddRows<4, kToK, kAll>(a + r, k, count, sums + r * sums_stride, sums_stride);
+    for (; r < rows; ++r)
+      AddRows<1, kToK, kAll>(a + r, k, count, sums + r * sums_stride, sums_stride);
+  }
+
+ private:
+  using D = hn::ScalableTag<KGroup>;
+  using V = hn::Vec<D>;
+  static constexpr size_t kLanes = kColumnsAtOnce<Dot>;
+
+  template <size_t kRows, size_t kToK, bool kAll>
+  HWY_INLINE void AddRows(const KGroup* const* a, size_t k, size_t count, typename Dot::Acc* sums,
+                          size_t sums_stride) const {
+    const hn::ScalableTag<typename Dot::Acc> d;
+    const KGroup* groups[kRows];
+    hn::Vec<decltype(d)> sum[kRows];
+    Unrolled<kRows>([&](auto r) HWY_ATTR {
+      groups[r] = a[r] + k * kToK;
+      sum[r] = hn::Load(d, sums + r * sums_stride);
+    });
+    const auto add = [&](size_t i) HWY_ATTR {
+      Unrolled<kRows>([&](auto r) HWY_ATTR {
+        Dot::StepRow(groups[r][i * kToK], of_[i], NoColumns(), NoColumns(), sum[r], sum[r], sum[r]);
+      });
+    };
+    if constexpr (kAll) {
+      Unrolled<kLanes>(add);
+    } else {
+      for (size_t i = 0; i < count; ++i) add(i);
+    }
+    Unrolled<kRows>([&](auto r) HWY_ATTR { hn::Store(sum[r], d, sums + r * sums_stride); });
+  }
+
+  V of_[kLanes];
+};
+
+/// AddStreamedColumns of rows of A whose k-groups are kToK apart.
+template <class Dot, size_t kToK, typename T>
+HWY_INLINE void AddColumns(const typename Dot::KGroup* const* a, size_t rows, const T* b,
+                           size_t b_rows, int64_t stride, bool far, size_t cols,
+                           typename Dot::Acc* sums, size_t sums_stride) {
+  constexpr size_t kLanes = kColumnsAtOnce<Dot>;
+  constexpr size_t kStep = kLanes * Dot::kKPerGroup, kLine = kLineBytes / sizeof(T);
+  constexpr size_t kMostVectors = 2;
+  constexpr int64_t kAhead = 16 * int64_t{kLine};
+  // Squares take turns, as sums wait, but in memory: a core foresees 16 columns better than 32.
+  const size_t most = far ? 1 : kMostVectors;
+  const size_t whole = b_rows / kStep * kStep;
+  HWY_ALIGN T copy[kLanes * kStep];
+  for (size_t c = 0; c < cols; c += most * kLanes) {
+    // Columns that a vector lacks are the last one again, and count nowhere.
+    const size_t count = HWY_MIN(cols - c, most * kLanes), vectors = DivUp(count, kLanes);
+    const T* column[kMostVectors * kLanes];
+    for (size_t i = 0; i < vectors * kLanes; ++i)
+      column[i] = b + static_cast<int64_t>(c + HWY_MIN(i, count - 1)) * stride;
+    const int64_t to_next = int64_t{kLanes} * stride - static_cast<int64_t>(b_rows);
+    for (size_t k = 0; k < whole; k += kStep) {
+      const bool in_these = static_cast<int64_t>(k) + kAhead < static_cast<int64_t>(b_rows);
+      const int64_t ahead = kAhead + (in_these ? 0 : to_next);
+      for (size_t i = 0; far && k % kLine == 0 && i < kLanes; ++i)
+        PrefetchToL2(column[i] + (static_cast<int64_t>(k) + ahead));
+      for (size_t v = 0; v < vectors; ++v) {
+        const T* const* const from = column + v * kLanes;
+        const SquareOfB<Dot> square([&](size_t i) HWY_ATTR { return from[i] + k; });
+        square.template AddTo<kToK, true>(a, rows, k / Dot::kKPerGroup, kLanes,
+                                          sums + c + v * kLanes, sums_stride);
+      }
+    }
+    if (whole == b_rows) continue;
+    memset(static_cast<void*>(copy), 0, sizeof(copy));
+    for (size_t v = 0; v < vectors; ++v) {
+      for (size_t i = 0; i < kLanes; ++i)
+        memcpy(static_cast<void*>(copy + i * kStep), column[v * kLanes + i] + whole,
+               (b_rows - whole) * sizeof(T));
+      const SquareOfB<Dot> square([&](size_t i) HWY_ATTR { return copy + i * kStep; });
+      square.template AddTo<kToK, false>(a, rows, whole / Dot::kKPerGroup,
+                                         KGroupsOf<Dot>(b_rows - whole), sums + c + v * kLanes,
+                                         sums_stride);
+    }
+  }
+}
+
+/// The sums of a strip of columns over all of K; `b` is the first element of the first of them.
+template <class Dot, class A, typename T>
+HWY_NOINLINE void AddStreamedColumns(const A& a, size_t row, size_t rows, const T* b, size_t b_rows,
+                                     int64_t stride, bool far, size_t cols, typename Dot::Acc* sums,
+                                     size_t sums_stride) {
+  const typename Dot::KGroup* of_a[kRowsAtATime];
+  for (size_t r = 0; r < rows; ++r) of_a[r] = a.At(row + r);
+  if constexpr (!std::is_same_v<typename A::ItsSteps, PanelSteps>) {
+    if (a.ToK() == 1)
+      return AddColumns<Dot, 1>(of_a, rows, b, b_rows, stride, far, cols, sums, sums_stride);
+  }
+  AddColumns<Dot, kPanelRows>(of_a, rows, b, b_rows, stride, far, cols, sums, sums_stride);
+}
+
+#endif
+
+}  // namespace HWY_NAMESPACE
+}  // namespace kiln::inline KILN_ABI
+HWY_AFTER_NAMESPACE();
+#endif
