@@ -65,6 +65,7 @@
 #include "matmul_transposed_f32.h"
 #include "matmul_untransposed_bf16.h"
 #include "matmul_weights_int8.h"
+#include "matmul_weights_int8_transposed.h"
 #include "max_pool.h"
 #include "paged_attention.h"
 #include "paged_gather_f32.h"

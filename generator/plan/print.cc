@@ -134,7 +134,9 @@ class PlanPrinter {
       const bool by_columns = operand.layout == OperandPlan::Layout::kPackedBT;
       Line("if few " + std::string(operand.live_rows ? "live " : "") + "rows of " +
                StageText::SpaceName(operand.rows_per_b) + " use it" +
-               (operand.live_rows ? " in a step" : by_columns ? "" : ", or it stays in the L2") +
+               (operand.live_rows ? " in a step"
+                : by_columns      ? ""
+                                  : ", or it stays in the L2") +
                ": read unpacked",
            1);
     }

@@ -102,7 +102,8 @@ const Element& BeforeRounding(const Element& value, DType element) {
 std::optional<Scaled> ScaledBy(const Plan& plan, const stage::Pack& pack) {
   const Panels& panels = plan[pack.panels];
   const bool floats = panels.element == DType::kF32 || panels.element == DType::kBF16;
-  if (!pack.value || !pack.body.empty() || panels.side != Side::kB || !floats) return {};
+  if (!pack.value || pack.by_columns || !pack.body.empty() || panels.side != Side::kB || !floats)
+    return {};
   if (const Place* stored = StoredIn(plan, pack, *pack.value)) return Scaled{*stored, nullptr, 0};
   const Element& value = BeforeRounding(*pack.value, panels.element);
   const auto* product = AsOp(value, Op::kMul);

@@ -163,7 +163,7 @@ void StageText::One(const Stage& of, int indent) {
              ", columns " + over(s.depth));
       },
       [&](const Pack& s) {
-        line(HowTaken(s.in_place) + PanelsName(s.panels) +
+        line(HowTaken(s.in_place) + PanelsName(s.panels) + (s.by_columns ? ", by columns," : "") +
              (s.value ? " of " + Text(*s.value) : " from " + PlaceText(s.place)) + ", rows " +
              over(s.row) + ", columns " + over(s.col) +
              (s.low ? ", depth from " + Text(*s.low) : "") +

@@ -246,6 +246,8 @@ bool NeedsMemory(const Plan& plan, const stage::Pack& pack) {
          panels.element == DType::kBF16;
 }
 
+LoopId LanesOf(const stage::Pack& pack) { return pack.by_columns ? pack.row : pack.col; }
+
 bool KeepsSums(const Plan& plan, const stage::Dot& dot, const stage::Store& store) {
   return !store.mask && plan.IsAccumulator(store.place.buffer) && IsNamed(*store.value, dot.sum);
 }

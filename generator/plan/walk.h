@@ -89,6 +89,9 @@ bool AreNeighbours(const Plan& plan, const Place& place, LoopId lanes, int64_t s
 /// Whether panels are made on some machine: not of an A whose elements are k-groups, which tiles
 /// read where it is.
 bool NeedsMemory(const Plan& plan, const stage::Pack& pack);
+
+/// The loop along which vectors are computed that are packed out of registers.
+LoopId LanesOf(const stage::Pack& pack);
 /// Whether a store leaves the sums of a dot in its accumulators.
 bool KeepsSums(const Plan& plan, const stage::Dot& dot, const stage::Store& store);
 

@@ -105,9 +105,13 @@ class ComputedPanels {
       if (pack == nullptr || pack->value || pack->low || pack->high || pack->live) continue;
       const std::optional<size_t> at = NestBefore(stages, i, *pack);
       if (!at) continue;
+      const Nest nest = *NestOf(plan_, stages[*at]);
+      const std::optional<bool> by_columns = IsByColumns(nest, *pack);
+      if (!by_columns) continue;
       const SpaceId rows = RowsOfA(stages, *pack);
       if (!rows && plan_[pack->panels].side == Side::kB) continue;  // taps read panels
-      Take(*NestOf(plan_, stages[*at]), *pack);
+      pack->by_columns = *by_columns;
+      Take(nest, *pack);
       pack->rows = rows;
       pack->in_place = stage::InPlace::kNever;
       pack->scaled = ScaledBy(plan_, *pack).has_value();
@@ -130,20 +134,22 @@ class ComputedPanels {
       }
       pack.value = rows.Changed(pack.value);
     } else {
-      pack.row = nest.row;
+      (pack.by_columns ? pack.col : pack.row) = nest.row;
     }
-    for (Stage& stage : pack.body) RenameLoop(stage, nest.lanes, pack.col);
-    pack.value = WithLoop(pack.value, nest.lanes, pack.col);
+    const LoopId lanes = LanesOf(pack);
+    for (Stage& stage : pack.body) RenameLoop(stage, nest.lanes, lanes);
+    pack.value = WithLoop(pack.value, nest.lanes, lanes);
   }
 
   /// Rows of inputs that what is packed is computed from.
   void FindRowsAhead(stage::Pack& pack) const {
+    const LoopId lanes = LanesOf(pack), row = pack.by_columns ? pack.col : pack.row;
     const auto is_in_row = [&](const Place& place) {
       const Ref* ref = plan_.RefOf(place.buffer);
       return ref && ref->role == Role::kInput && place.at.size() >= 2 &&
-             place.at.back().loop == pack.col && place.at.back().IsPlain() &&
+             place.at.back().loop == lanes && place.at.back().IsPlain() &&
              std::any_of(place.at.begin(), place.at.end(),
-                         [&](const Coordinate& c) { return c.loop == pack.row && c.IsPlain(); });
+                         [&](const Coordinate& c) { return c.loop == row && c.IsPlain(); });
     };
     std::vector<Place> rows;
     ForEachPlace({Stage{{}, pack}}, [&](const Place& place, bool) {
@@ -151,7 +157,7 @@ class ComputedPanels {
       if (is_in_row(place) && std::none_of(rows.begin(), rows.end(), same)) rows.push_back(place);
     });
     for (Place& place : rows)
-      pack.prefetches.push_back({Prefetch::Kind::kRowsAhead, std::move(place), pack.row});
+      pack.prefetches.push_back({Prefetch::Kind::kRowsAhead, std::move(place), row});
   }
 
   /// The nest that computes what is packed, if nothing else reads it.
@@ -165,12 +171,20 @@ class ComputedPanels {
     if (at-- == 0) return {};
     const std::optional<Nest> nest = NestOf(plan_, stages[at]);
     if (!nest || RootOf(plan_, nest->store->place.buffer) != RootOf(plan_, buffer)) return {};
-    if (UsesOf(RootOf(plan_, buffer)) != 2) return {};
-    const bool alike = nest->run ? AreRuns(*nest, pack)
-                                 : nest->store->place.buffer == buffer &&
-                                       WalksAlike(nest->store->place, pack.place,
-                                                  {{nest->row, pack.row}, {nest->lanes, pack.col}});
-    return alike ? std::optional(at) : std::nullopt;
+    return UsesOf(RootOf(plan_, buffer)) == 2 ? std::optional(at) : std::nullopt;
+  }
+
+  /// Whether the rows that the nest computes are columns of what is packed, which only a B may
+  /// have; none: they are neither these nor rows.
+  std::optional<bool> IsByColumns(const Nest& nest, const stage::Pack& pack) const {
+    if (nest.run) return AreRuns(nest, pack) ? std::optional(false) : std::nullopt;
+    if (nest.store->place.buffer != pack.place.buffer) return std::nullopt;
+    const auto alike = [&](LoopId rows, LoopId lanes) {
+      return WalksAlike(nest.store->place, pack.place, {{nest.row, rows}, {nest.lanes, lanes}});
+    };
+    if (alike(pack.row, pack.col)) return false;
+    if (plan_[pack.panels].side == Side::kB && alike(pack.col, pack.row)) return true;
+    return std::nullopt;
   }
 
   /// Whether runs of rows, of a constant number, are side by side what is packed: in its own

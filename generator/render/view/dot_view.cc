@@ -233,19 +233,20 @@ void BodyView::ComputedPanels(const stage::Pack& pack, Fields* fields) {
   const std::string& name = names_[pack.panels];
   const bool is_a = panels.side == Side::kA;
   const std::string rows_of_a = is_a ? "" : Count(pack.rows) + ", ";
+  const char* const function = is_a ? "PackAOf<" : pack.by_columns ? "PackBTOf<" : "PackBOf<";
   fields->Set("name", name);
   fields->Set("memory", "step." + name + "_memory");
-  fields->Set("function", (is_a ? "PackAOf<" : "PackBOf<") + StorageType(panels.element) + ">");
+  fields->Set("function", function + StorageType(panels.element) + ">");
   fields->Set("extents",
               rows_of_a + Count(plan_[pack.row].space) + ", " + Count(plan_[pack.col].space));
-  fields->Set("row", LoopName(pack.row));
-  fields->Set("index", LoopName(pack.col));
-  lanes_ = pack.col;
+  fields->Set("row", LoopName(pack.by_columns ? pack.col : pack.row));
+  fields->Set("index", LoopName(LanesOf(pack)));
+  lanes_ = LanesOf(pack);
   loaded_.clear();
   const int line = last_line_;
   std::vector<Fields> body = List(pack.body);
   last_line_ = line;
-  std::vector<std::string> lines = PrefetchLines(pack.prefetches, pack.col, nullptr);
+  std::vector<std::string> lines = PrefetchLines(pack.prefetches, LanesOf(pack), nullptr);
   const std::string value = VectorToStore(pack.value, panels.element, &lines);
   fields->Set("captures", CapturesOf(body, LinesOf(lines) + value));
   fields->SetList("body", std::move(body));

@@ -2,8 +2,10 @@
 // never in memory as a whole.
 //
 // `fn(at, row, col)` gives the elements of a row from a column on, as the vector that represents
-// them; rows and columns are those of the operand as it is multiplied. Where it is called in a loop
-// it is copied first: stores of vectors may alias all but what is a function's own.
+// them; rows and columns are those of the operand as it is multiplied. A B may be given by its
+// columns instead, as in dot(x, (w * scale).T): `fn(at, col, row)`, from a row on. Where it is
+// called in a loop it is copied first: stores of vectors may alias all but what is a function's
+// own.
 #if defined(KILN_COMPUTED_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
 #ifdef KILN_COMPUTED_INL_H_
 #undef KILN_COMPUTED_INL_H_
@@ -24,19 +26,20 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// An operand of these extents, as packing takes it: a Source without memory.
-template <class Fn>
+template <class Fn, bool kByColumns = false>
 struct Computed {
   const Fn& fn;
   size_t extent[2];
 
-  static constexpr bool IsTransposed() { return false; }
-  Computed Transposed() const { return *this; }  // never is
+  static constexpr bool IsTransposed() { return kByColumns; }
+  /// With columns as rows; others never are transposed.
+  Computed Transposed() const { return {fn, {extent[1], extent[0]}}; }
 };
 
-/// A rectangle of it, with zeros where it ends.
-template <typename As, class Fn>
-HWY_INLINE Fetched<As> Fetch(const Computed<Fn>& from, size_t r, size_t c, size_t rows, size_t cols,
-                             As* HWY_RESTRICT buffer) {
+/// A rectangle of it, with zeros where it ends: of rows, or of columns as rows.
+template <typename As, class Fn, bool kByColumns>
+HWY_INLINE Fetched<As> Fetch(const Computed<Fn, kByColumns>& from, size_t r, size_t c, size_t rows,
+                             size_t cols, As* HWY_RESTRICT buffer) {
   const size_t inside = HWY_MIN(cols, HWY_MAX(from.extent[1], c) - c);
   for (size_t i = 0; i < rows; ++i) {
     As* const row = buffer + i * cols;
@@ -105,7 +108,7 @@ HWY_NOINLINE void PackComputedB(const Computed<Fn>& b, typename D::KGroup* to) {
 }
 
 /// B as panels, or, for few rows of A, the function that computes it where it is multiplied.
-template <typename KGroup, class Fn>
+template <typename KGroup, class Fn, bool kByColumns = false>
 struct ViewOfComputedB : ViewOfB<KGroup> {
   Fn fn;
   bool is_packed;
@@ -115,6 +118,8 @@ struct ViewOfComputedB : ViewOfB<KGroup> {
 /// bytes is known to packed ones, and they are packed by way of memory.
 template <class D>
 constexpr bool kStreamsComputed = sizeof(typename D::B) != 1;
+template <class D>
+constexpr bool kStreamsComputedColumns = kStreamsComputed<D>&& kStreamsColumns<D, typename D::B>;
 
 /// Tiles of AMX add to sums in memory where B is not packed: of more rows that takes longer.
 constexpr size_t kRowsByAmx = 8;
@@ -136,6 +141,22 @@ HWY_INLINE auto PackBOf(size_t a_rows, size_t k, size_t cols, void* to, const Fn
   } else if (view.is_packed) {
     PackComputedB<D>(b, groups);
   }
+  return view;
+}
+
+/// The same of a B that is given by its columns.
+template <class As, class Fn>
+HWY_INLINE auto PackBTOf(size_t a_rows, size_t k, size_t cols, void* to, const Fn& fn) {
+  using Format = PackedB<As>;
+  using D = DotOf<As>;
+  using KGroup = typename Format::KGroup;
+  auto* const groups = static_cast<KGroup*>(to);
+  ViewOfComputedB<KGroup, Fn, true> view{ViewOfB<KGroup>::OfPanels(groups, Format::Depth(k), cols),
+                                         fn, true};
+  view.rows = k;
+  view.is_packed =
+      !kStreamsComputedColumns<D> || static_cast<int64_t>(a_rows) > FewRows<D>(/*by_columns=*/true);
+  if (view.is_packed) PackBFrom<D>(Computed<Fn, true>{fn, {k, cols}}, groups);
   return view;
 }
 
@@ -247,30 +268,54 @@ HWY_INLINE void AddComputedRows(const A& a, size_t row, size_t rows, const Compu
   }
 }
 
+/// AddStreamedColumns, of columns of B that are computed, pieces of a few at a time.
+template <class Dot, class A, class Fn>
+HWY_INLINE void AddComputedColumns(const A& a, size_t row, size_t rows, const Computed<Fn, true>& b,
+                                   size_t first, size_t cols, typename Dot::Acc* sums,
+                                   size_t sums_stride) {
+  constexpr size_t kPiece = 256, kCols = kColumnsAtOnce<Dot>;
+  HWY_ALIGN typename Dot::B buffer[kCols * kPiece];
+  const Computed<Fn, true> columns = b.Transposed();
+  for (size_t c = 0; c < cols; c += kCols) {
+    for (size_t k = 0; k < b.extent[0]; k += kPiece) {
+      Fetch(columns, first + c, k, kCols, kPiece, buffer);
+      AddStreamedColumns<Dot>(a, row, rows, k, buffer, HWY_MIN(b.extent[0] - k, kPiece),
+                              int64_t{kPiece}, /*far=*/false, HWY_MIN(cols - c, kCols), sums + c,
+                              sums_stride);
+    }
+  }
+}
+
 /// MultiplyStreamed, of a B that is computed.
-template <class Dot, class A, class B, class Start, class Finish>
-HWY_INLINE void MultiplyFewComputed(RowRange range, const A& a, const B& b, const Start& start,
-                                    const Finish& finish) {
-  const Computed<decltype(b.fn)> of{b.fn, {b.rows, b.cols}};
+template <class Dot, class A, class KGroup, class Fn, bool kByColumns, class Start, class Finish>
+HWY_INLINE void MultiplyFewComputed(RowRange range, const A& a,
+                                    const ViewOfComputedB<KGroup, Fn, kByColumns>& b,
+                                    const Start& start, const Finish& finish) {
+  const Computed<Fn, kByColumns> of{b.fn, {b.rows, b.cols}};
   const auto add = [&](size_t row, size_t rows, size_t strip, size_t cols, typename Dot::Acc* sums,
                        size_t sums_stride) HWY_ATTR {
-    AddComputedRows<Dot>(a, row, rows, of, strip, cols, sums, sums_stride);
+    if constexpr (kByColumns) {
+      AddComputedColumns<Dot>(a, row, rows, of, strip, cols, sums, sums_stride);
+    } else {
+      AddComputedRows<Dot>(a, row, rows, of, strip, cols, sums, sums_stride);
+    }
   };
   MultiplyInStrips<Dot>(ColumnTag<Dot>(), range.begin, range.end, a, b.cols, StreamedCols, add,
                         start, finish);
 }
 
 /// MultiplyTiles for a B that is computed.
-template <class Dot, class A, class KGroup, class Fn, class Sums, class Start = Nothing,
-          class Finish = Nothing, class To = NoTile>
-HWY_INLINE void MultiplyComputed(RowRange rows, const A& a, const ViewOfComputedB<KGroup, Fn>& b,
-                                 const Sums& sums, const Start& start = Start(),
-                                 const Finish& finish = Finish(), const To& to = To()) {
+template <class Dot, class A, class KGroup, class Fn, bool kByColumns, class Sums,
+          class Start = Nothing, class Finish = Nothing, class To = NoTile>
+HWY_INLINE void MultiplyComputed(RowRange rows, const A& a,
+                                 const ViewOfComputedB<KGroup, Fn, kByColumns>& b, const Sums& sums,
+                                 const Start& start = Start(), const Finish& finish = Finish(),
+                                 const To& to = To()) {
   if (b.is_packed) {
     const ViewOfB<KGroup>& panels = b;
     return MultiplyTiles<Dot>(rows, a, panels, sums, start, finish, to);
   }
-  if constexpr (kStreamsComputed<Dot>) {
+  if constexpr (kByColumns ? kStreamsComputedColumns<Dot> : kStreamsComputed<Dot>) {
     if constexpr (std::is_same_v<Sums, StepSums<typename Dot::Acc>>) {
       if (!sums.step.last) return MultiplyComputed<Dot>(rows, a, b, sums.ThatAreKept());
     }
@@ -279,14 +324,15 @@ HWY_INLINE void MultiplyComputed(RowRange rows, const A& a, const ViewOfComputed
     });
   }
 }
-template <class Dot, class A, class KGroup, class Fn>
-HWY_INLINE void MultiplyComputed(RowRange rows, const A& a, const ViewOfComputedB<KGroup, Fn>& b,
+template <class Dot, class A, class KGroup, class Fn, bool kByColumns>
+HWY_INLINE void MultiplyComputed(RowRange rows, const A& a,
+                                 const ViewOfComputedB<KGroup, Fn, kByColumns>& b,
                                  const SumsInRows<typename Dot::Acc>& sums) {
   if (b.is_packed) {
     const ViewOfB<KGroup>& panels = b;
     return MultiplyTiles<Dot>(rows, a, panels, sums);
   }
-  if constexpr (kStreamsComputed<Dot>) {
+  if constexpr (kByColumns ? kStreamsComputedColumns<Dot> : kStreamsComputed<Dot>) {
     WithSums(sums, [&](const auto& first, const auto& last)
                        HWY_ATTR { MultiplyFewComputed<Dot>(rows, a, b, first, last); });
   }

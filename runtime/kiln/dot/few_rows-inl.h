@@ -251,7 +251,7 @@ HWY_INLINE void MultiplyStreamed(D d, size_t begin, size_t end, const A& a, cons
     if constexpr (kStreamsColumns<Dot, typename Dot::B>) {
       if (b.by_columns) {
         const auto stride = static_cast<int64_t>(b.stride);
-        return AddStreamedColumns<Dot>(a, row, rows,
+        return AddStreamedColumns<Dot>(a, row, rows, /*k=*/0,
                                        elements + static_cast<int64_t>(strip) * stride, b.rows,
                                        stride, b_is != Distance::kClose, cols, sums, sums_stride);
       }

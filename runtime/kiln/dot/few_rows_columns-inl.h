@@ -38,7 +38,7 @@ constexpr size_t kColumnsAtOnce = hn::MaxLanes(hn::ScalableTag<typename Dot::KGr
 /// Calls fn(std::integral_constant<size_t, i>()) for i from 0 on.
 template <size_t kCount, class Fn>
 HWY_INLINE void Unrolled(const Fn& fn) {
-  [&]<size_t... i>(std::index_sequence<i...>) HWY_ATTR {
+  [&]<size_t... i>(std::index_sequence<i...>) KILN_INLINE_ATTR {
     (fn(std::integral_constant<size_t, i>()), ...);
   }
   (std::make_index_sequence<kCount>());
@@ -56,9 +56,10 @@ class SquareOfB {
   HWY_INLINE explicit SquareOfB(const Column& column) {
     Transpose(
         D(),
-        [&](size_t i)
-            HWY_ATTR { return Flip<Dot>(KGroupsAlong<Dot>(D(), column(i), 0), Dot::kFlip); },
-        [&](V v, size_t i) HWY_ATTR { of_[i] = v; });
+        [&](size_t i) KILN_INLINE_ATTR {
+          return Flip<Dot>(KGroupsAlong<Dot>(D(), column(i), 0), Dot::kFlip);
+        },
+        [&](V v, size_t i) KILN_INLINE_ATTR { of_[i] = v; });
   }
 
   /// Adds the products of the first `count` k-groups, from k on in rows of A, where they are kToK
@@ -84,12 +85,12 @@ class SquareOfB {
     const hn::ScalableTag<typename Dot::Acc> d;
     const KGroup* groups[kRows];
     hn::Vec<decltype(d)> sum[kRows];
-    Unrolled<kRows>([&](auto r) HWY_ATTR {
+    Unrolled<kRows>([&](auto r) KILN_INLINE_ATTR {
       groups[r] = a[r] + k * kToK;
       sum[r] = hn::Load(d, sums + r * sums_stride);
     });
-    const auto add = [&](size_t i) HWY_ATTR {
-      Unrolled<kRows>([&](auto r) HWY_ATTR {
+    const auto add = [&](size_t i) KILN_INLINE_ATTR {
+      Unrolled<kRows>([&](auto r) KILN_INLINE_ATTR {
         Dot::StepRow(groups[r][i * kToK], of_[i], NoColumns(), NoColumns(), sum[r], sum[r], sum[r]);
       });
     };
@@ -98,7 +99,7 @@ class SquareOfB {
     } else {
       for (size_t i = 0; i < count; ++i) add(i);
     }
-    Unrolled<kRows>([&](auto r) HWY_ATTR { hn::Store(sum[r], d, sums + r * sums_stride); });
+    Unrolled<kRows>([&](auto r) KILN_INLINE_ATTR { hn::Store(sum[r], d, sums + r * sums_stride); });
   }
 
   V of_[kLanes];
@@ -131,7 +132,7 @@ HWY_INLINE void AddColumns(const typename Dot::KGroup* const* a, size_t rows, co
         PrefetchToL2(column[i] + (static_cast<int64_t>(k) + ahead));
       for (size_t v = 0; v < vectors; ++v) {
         const T* const* const from = column + v * kLanes;
-        const SquareOfB<Dot> square([&](size_t i) HWY_ATTR { return from[i] + k; });
+        const SquareOfB<Dot> square([&](size_t i) KILN_INLINE_ATTR { return from[i] + k; });
         square.template AddTo<kToK, true>(a, rows, k / Dot::kKPerGroup, kLanes,
                                           sums + c + v * kLanes, sums_stride);
       }
@@ -142,7 +143,7 @@ HWY_INLINE void AddColumns(const typename Dot::KGroup* const* a, size_t rows, co
       for (size_t i = 0; i < kLanes; ++i)
         memcpy(static_cast<void*>(copy + i * kStep), column[v * kLanes + i] + whole,
                (b_rows - whole) * sizeof(T));
-      const SquareOfB<Dot> square([&](size_t i) HWY_ATTR { return copy + i * kStep; });
+      const SquareOfB<Dot> square([&](size_t i) KILN_INLINE_ATTR { return copy + i * kStep; });
       square.template AddTo<kToK, false>(a, rows, whole / Dot::kKPerGroup,
                                          KGroupsOf<Dot>(b_rows - whole), sums + c + v * kLanes,
                                          sums_stride);
@@ -150,13 +151,15 @@ HWY_INLINE void AddColumns(const typename Dot::KGroup* const* a, size_t rows, co
   }
 }
 
-/// The sums of a strip of columns over all of K; `b` is the first element of the first of them.
+/// The sums of a strip of columns over `b_rows` elements of K from `k` on, the first of a k-group;
+/// `b` is the first of these elements of the first column.
 template <class Dot, class A, typename T>
-HWY_NOINLINE void AddStreamedColumns(const A& a, size_t row, size_t rows, const T* b, size_t b_rows,
-                                     int64_t stride, bool far, size_t cols, typename Dot::Acc* sums,
-                                     size_t sums_stride) {
+HWY_NOINLINE void AddStreamedColumns(const A& a, size_t row, size_t rows, size_t k, const T* b,
+                                     size_t b_rows, int64_t stride, bool far, size_t cols,
+                                     typename Dot::Acc* sums, size_t sums_stride) {
   const typename Dot::KGroup* of_a[kRowsAtATime];
-  for (size_t r = 0; r < rows; ++r) of_a[r] = a.At(row + r);
+  for (size_t r = 0; r < rows; ++r)
+    of_a[r] = a.At(row + r) + static_cast<ptrdiff_t>(k / Dot::kKPerGroup) * a.ToK();
   if constexpr (!std::is_same_v<typename A::ItsSteps, PanelSteps>) {
     if (a.ToK() == 1)
       return AddColumns<Dot, 1>(of_a, rows, b, b_rows, stride, far, cols, sums, sums_stride);

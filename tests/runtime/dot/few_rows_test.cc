@@ -113,15 +113,19 @@ std::string CheckComputed(const char* types) {
       }
       const auto fn = [&](auto at, size_t k, size_t c)
                           HWY_ATTR { return at.Load(&elements[k * cols + c]); };
-      const auto product = [&](size_t rows) HWY_ATTR {
+      std::vector<Element> transposed(elements.size());
+      for (size_t i = 0; i < elements.size(); ++i)
+        transposed[i % cols * depth + i / cols] = elements[i];
+      const auto by_columns = [&](auto at, size_t c, size_t k)
+                                  HWY_ATTR { return at.Load(&transposed[c * depth + k]); };
+      const auto product = [&](size_t rows, const auto& pack_b) HWY_ATTR {
         const auto memory_a = hwy::AllocateAligned<uint8_t>(PackedA<T>::Bytes(rows, depth));
         const auto memory_b = hwy::AllocateAligned<uint8_t>(PackedB<T>::Bytes(depth, cols));
         std::vector<Acc> z(rows * cols);
         MultiplyComputed<D>(RowRange{0, rows}, PackA<T>(a.tile, rows, depth, memory_a.get()),
-                            PackBOf<T>(rows, depth, cols, memory_b.get(), fn), TileSums(),
-                            Nothing(), [&](auto at, auto sum, size_t r, size_t c) HWY_ATTR {
-                              at.Store(sum, &z[r * cols + c]);
-                            });
+                            pack_b(memory_b.get()), TileSums(), Nothing(),
+                            [&](auto at, auto sum, size_t r, size_t c)
+                                HWY_ATTR { at.Store(sum, &z[r * cols + c]); });
         return z;
       };
       std::vector<T> stored(depth * cols);
@@ -137,11 +141,18 @@ std::string CheckComputed(const char* types) {
                        [&](auto at, auto sum, size_t r, size_t c)
                            HWY_ATTR { at.Store(sum, &all[r * cols + c]); });
       for (const size_t rows : {size_t{1}, size_t{3}, size_t{8}, size_t{32}, kMaxRows}) {
-        const std::vector<Acc> few = product(rows);
-        if (std::memcmp(few.data(), all.data(), few.size() * sizeof(Acc)) == 0) continue;
+        const std::vector<Acc> few =
+            product(rows, [&](void* to) HWY_ATTR { return PackBOf<T>(rows, depth, cols, to, fn); });
+        const std::vector<Acc> columns = product(rows, [&](void* to) HWY_ATTR {
+          return PackBTOf<T>(rows, depth, cols, to, by_columns);
+        });
+        const size_t bytes = few.size() * sizeof(Acc);
+        const bool right = std::memcmp(few.data(), all.data(), bytes) == 0,
+                   right_by_columns = std::memcmp(columns.data(), all.data(), bytes) == 0;
+        if (right && right_by_columns) continue;
         return std::string(types) + ", " + std::to_string(rows) + " rows, " +
                std::to_string(depth) + " by " + std::to_string(cols) +
-               ": not those of a B in memory";
+               (right ? ", by columns" : "") + ": not those of a B in memory";
       }
     }
   }
