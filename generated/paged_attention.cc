@@ -215,8 +215,10 @@ static void RunStep(const Step& step) {
       const auto panels_0 = SmallA<bf16>(
           Tile<const bf16, 2>{q.At(hk_i, 0, 0), {q.stride[1], q.stride[2]}},
           group, d_size, step.panels_0_memory);
-      const auto panels_1 = PackB<bf16>(
-          Tile<const bf16, 2>{keys_0.At(fixed, hk_i, 0, 0), {keys_0.stride[3], keys_0.stride[2]}},
+      const auto panels_1 = PackBFor<bf16>(
+          group,
+              Tile<const bf16, 2>{keys_0.At(fixed, hk_i, 0, 0),
+                                  {keys_0.stride[3], keys_0.stride[2]}},
           d_size, tile_size, step.panels_1_memory);
       {
         const auto finish = [=, &call](auto at, auto sum, size_t tile_j, size_t tile_i) HWY_ATTR {
@@ -273,9 +275,10 @@ static void RunStep(const Step& step) {
       const auto panels_2 = MatrixA<bf16>(
           Tile<const bf16, 2>{weight.At(0, 0), {weight.stride[0], weight.stride[1]}},
           group, tile_size, step.panels_2_memory);
-      const auto panels_3 = PackB<bf16>(
-          Tile<const bf16, 2>{values_0.At(fixed, hk_i, 0, 0),
-                              {values_0.stride[2], values_0.stride[3]}},
+      const auto panels_3 = PackBFor<bf16>(
+          group,
+              Tile<const bf16, 2>{values_0.At(fixed, hk_i, 0, 0),
+                                  {values_0.stride[2], values_0.stride[3]}},
           tile_size, d_size, step.panels_3_memory);
       {
         const auto finish = [=](auto at, auto sum_0, size_t tile_i, size_t d_i) HWY_ATTR {

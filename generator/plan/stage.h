@@ -168,8 +168,8 @@ struct Pack {
   Place place;
   LoopId row, col;
   Stages body;
+  SpaceId rows;             // of a B that few rows of A need not have packed: these rows
   ElementPtr value;         // null: `place` has the elements
-  SpaceId rows;             // then, of a B: the rows of A that it is multiplied with
   bool by_columns = false;  // then: vectors of it are parts of columns, not of rows
   // Then, if it is scaled (plan/scaled.h): few rows of A multiply what is stored, and scale their
   // sums. They are those of the call where Direct chooses how many a step has.

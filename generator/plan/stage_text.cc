@@ -167,7 +167,9 @@ void StageText::One(const Stage& of, int indent) {
              (s.value ? " of " + Text(*s.value) : " from " + PlaceText(s.place)) + ", rows " +
              over(s.row) + ", columns " + over(s.col) +
              (s.low ? ", depth from " + Text(*s.low) : "") +
-             (s.high ? ", depth before " + Text(*s.high) : "") + (s.body.empty() ? "" : ", after"));
+             (s.high ? ", depth before " + Text(*s.high) : "") +
+             (s.rows && !s.value ? ", unless few rows of " + SpaceName(s.rows) + " use it" : "") +
+             (s.body.empty() ? "" : ", after"));
         Prefetches(s.prefetches, indent + 1);
         if (s.scaled) {
           Line("rows of A, if few, multiply what is stored" +

@@ -104,7 +104,7 @@ bool IsStoredMeanwhile(const Plan& plan, PanelsId panels, BufferId buffer) {
   for (const BodyPlan& body : plan.bodies) {
     ForEachStage(body.stages, [&](const Stage& stage) {
       const auto* dot = As<stage::Dot>(stage);
-      if (!dot || dot->a.panels != panels) return;
+      if (!dot || (dot->a.panels != panels && dot->b.panels != panels)) return;
       ForEachPlace(dot->body, [&](const Place& place, bool writes) {
         stored = stored || (writes && RootOf(plan, place.buffer) == RootOf(plan, buffer));
       });
@@ -161,12 +161,46 @@ bool IsOfTaps(const Plan& plan, PanelsId panels) {
   return of_taps;
 }
 
+/// Whether a B that is packed could be read where it is until its dot is done.
+bool StaysAsItIs(const Plan& plan, const stage::Pack& pack) {
+  const BufferId buffer = pack.place.buffer;
+  const Ref* ref = plan.RefOf(buffer);
+  const bool lent = ref && plan.kernel->BorrowerOf(plan[buffer].ref.number()) >= 0;
+  return !pack.value && !pack.low && !pack.high && !pack.live && !lent &&
+         plan[buffer].dtype == plan[pack.panels].element &&
+         !IsStoredMeanwhile(plan, pack.panels, buffer);
+}
+
+/// Whether there may be so few of them that none reads panels sooner than the matrix.
+bool MayBeFew(const Size& rows) {
+  constexpr int64_t kMost = 64;  // FewRows, at the most
+  const std::optional<int64_t> count = rows.Constant();
+  return !count || *count <= kMost;
+}
+
+/// The rows of A that each B is multiplied with which they may read in place if they are few: one
+/// that is packed right before its dot, and only for that.
+void FindRowsOfB(const Plan& plan, Stages& stages) {
+  for (size_t i = 0; i < stages.size(); ++i) {
+    ForEachList(stages[i], [&](Stages& list) { FindRowsOfB(plan, list); });
+    auto* pack = As<stage::Pack>(stages[i]);
+    const bool is_b = pack && plan[pack->panels].side == Side::kB;
+    if (!is_b || pack->in_place != InPlace::kNever || !StaysAsItIs(plan, *pack)) continue;
+    size_t next = i + 1;
+    while (next < stages.size() && Is<stage::Pack, stage::Define>(stages[next])) ++next;
+    const auto* dot = next < stages.size() ? As<stage::Dot>(stages[next]) : nullptr;
+    const bool is_its = dot && dot->b.panels == pack->panels;
+    if (is_its && MayBeFew(plan.SpaceOf(dot->row).extent)) pack->rows = plan[dot->row].space;
+  }
+}
+
 void FindMatricesInPlace(Plan& plan) {
   for (BodyPlan& body : plan.bodies) {
     ChangeStages(body.stages, [&](Stage& stage) {
       auto* pack = As<stage::Pack>(stage);
       if (pack && !IsOfTaps(plan, pack->panels)) pack->in_place = ReadInPlace(plan, *pack);
     });
+    FindRowsOfB(plan, body.stages);
   }
 }
 

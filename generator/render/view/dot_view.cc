@@ -281,9 +281,12 @@ void BodyView::PackLines(const stage::Pack& pack, std::vector<std::string>* line
     corner += " + Signed(" + live + ".begin) * " + Stride(pack.place, depth);
     count = live + ".end - " + live + ".begin";
   }
-  const std::string function = FunctionOf(pack.in_place) + (is_a ? "A<" : "B<");
-  lines->push_back("const auto " + name + " = " + function + StorageType(panels.element) + ">(");
-  lines->push_back("    " + MatrixAt(corner, pack.place, pack.row, pack.col) + ",");
+  const std::string function = FunctionOf(pack.in_place) + (is_a ? "A" : "B");
+  const std::string for_rows = pack.rows ? "For" : "";
+  lines->push_back("const auto " + name + " = " + function + for_rows + "<" +
+                   StorageType(panels.element) + ">(");
+  lines->push_back("    " + (pack.rows ? Count(pack.rows) + ", " : "") +
+                   MatrixAt(corner, pack.place, pack.row, pack.col) + ",");
   const bool needs_memory = NeedsMemory(plan_, pack);
   lines->push_back("    " + rows + ", " + cols +
                    (needs_memory ? ", step." + name + "_memory);" : ");"));

@@ -286,6 +286,27 @@ auto PackBT(const Tile<T, 2>& b, size_t k, size_t cols, void* to) {
   return PackB<As, true>(b, k, cols, to);
 }
 
+/// PackB, unless `a_rows` are so few that they read the tile where it is.
+template <class As, typename T>
+auto PackBFor(size_t a_rows, const Tile<T, 2>& b, size_t k, size_t cols, void* to) {
+  using D = DotOf<As>;
+  using Element = std::remove_const_t<T>;
+  using View = ViewOfB<typename D::KGroup>;
+  const auto streamed = [](View view) {
+    view.in_cache = true;
+    return view;
+  };
+  if constexpr (std::is_same_v<Element, typename D::B>) {
+    const size_t depth = PackedB<As>::Depth(k);
+    if (b.stride[1] == 1 && Signed(a_rows) <= FewRows<D>())
+      return streamed(View::StreamedRows(b.data, depth, k, cols, Unsigned(b.stride[0])));
+    if (kStreamsColumns<D, Element> && b.stride[0] == 1 &&
+        Signed(a_rows) <= FewRows<D>(/*by_columns=*/true))
+      return streamed(View::StreamedColumns(b.data, depth, k, cols, Unsigned(b.stride[1])));
+  }
+  return PackB<As>(b, k, cols, to);
+}
+
 /// PackA, to what MatrixA returns of a matrix where it is.
 template <class As, typename T>
 auto PackAsMatrixA(const Tile<T, 2>& a, size_t rows, size_t k, void* to) {
