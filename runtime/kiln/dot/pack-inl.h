@@ -241,9 +241,10 @@ HWY_INLINE void PackRowsAcrossK(Fetched<T> from, size_t rows, size_t to_row,
 }
 #endif
 
-/// B, k contiguous: `count` k-groups of a panel of `cols` columns.
+/// B, k contiguous: `count` k-groups of a panel of `cols` columns. The elements that are `ahead`
+/// further on along k are asked for, unless that is 0.
 template <class D, typename T>
-HWY_INLINE void PackBAlongK(Fetched<T> from, size_t count, size_t cols,
+HWY_INLINE void PackBAlongK(Fetched<T> from, size_t count, size_t cols, int64_t ahead,
                             typename D::KGroup* HWY_RESTRICT to) {
   using KGroup = typename D::KGroup;
   const hn::ScalableTag<KGroup> d;
@@ -260,8 +261,14 @@ HWY_INLINE void PackBAlongK(Fetched<T> from, size_t count, size_t cols,
   };
   size_t k = 0;
   if constexpr (HWY_TARGET != HWY_SCALAR) {
+    constexpr size_t kLine = kLineBytes / sizeof(T);
     for (; k + n <= count; k += n) {
       KGroup* const out = to + k * cols;
+      const size_t element = k * D::kKPerGroup;
+      for (size_t c = 0; ahead != 0 && element % kLine == 0 && c < cols; ++c) {
+        PrefetchToL2(from.data + static_cast<int64_t>(c) * from.stride +
+                     (static_cast<int64_t>(element) + ahead));
+      }
       const auto column = [&](size_t c) HWY_ATTR {
         const T* const first = from.data + static_cast<int64_t>(c) * from.stride;
         return Flip<D>(KGroupsAlong<D>(d, first + k * D::kKPerGroup, 0), flip);

@@ -175,12 +175,16 @@ HWY_NOINLINE void PackBFrom(const From& b, typename D::KGroup* to) {
     constexpr size_t kGroups = 64;
     HWY_ALIGN B buffer[kMaxCols * kGroups * D::kKPerGroup];
     const From rows = b.Transposed();
+    // The hardware does not foresee so many columns at a time where they come from memory.
+    constexpr size_t kMayBeFar = size_t{256} << 10;
+    const bool far = b.extent[0] * b.extent[1] * sizeof(B) > kMayBeFar;
+    const int64_t ahead = far ? 16 * int64_t{kLineBytes / sizeof(B)} : 0;
     for (size_t c = 0, width = 0; c < cols; c += width) {
       width = PanelVectors<KGroup>(c, cols) * n;
       for (size_t k = 0; k < depth; k += kGroups) {
         const size_t count = HWY_MIN(kGroups, depth - k);
         const auto from = Fetch(rows, c, k * D::kKPerGroup, width, count * D::kKPerGroup, buffer);
-        PackBAlongK<D>(from, count, width, to + c * (depth + 1) + width * k);
+        PackBAlongK<D>(from, count, width, ahead, to + c * (depth + 1) + width * k);
       }
     }
   } else {
