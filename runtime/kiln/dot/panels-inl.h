@@ -216,7 +216,10 @@ struct FormatOfB {
     if (!std::is_same_v<T, typename Multiply::B> || !Rows<T, 2>::IsInPlace(tensor, box))
       return false;
     if constexpr (kTransposed) {
-      return kStreamsColumns<Multiply, T> && rows <= FewRows<Multiply>(/*by_columns=*/true);
+      const auto [column, k] = box.template ViewDims<2>();
+      const int64_t bytes = tensor.shape[column] * tensor.stride[column] * int64_t{sizeof(T)};
+      return kStreamsColumns<Multiply, T> &&
+             rows <= FewRows<Multiply>(/*by_columns=*/true, bytes <= cpu.l2_bytes);
     } else {
       return AccessFor(cpu, rows, tensor, box) != BAccess::kPacked;
     }
@@ -301,7 +304,7 @@ auto PackBFor(size_t a_rows, const Tile<T, 2>& b, size_t k, size_t cols, void* t
     if (b.stride[1] == 1 && Signed(a_rows) <= FewRows<D>())
       return streamed(View::StreamedRows(b.data, depth, k, cols, Unsigned(b.stride[0])));
     if (kStreamsColumns<D, Element> && b.stride[0] == 1 &&
-        Signed(a_rows) <= FewRows<D>(/*by_columns=*/true))
+        Signed(a_rows) <= FewRows<D>(/*by_columns=*/true, /*in_l2=*/true))
       return streamed(View::StreamedColumns(b.data, depth, k, cols, Unsigned(b.stride[1])));
   }
   return PackB<As>(b, k, cols, to);

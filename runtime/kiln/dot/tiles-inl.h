@@ -27,8 +27,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 /// The rows of A up to which B is streamed, by rows or by columns.
 template <class D>
-HWY_INLINE int64_t FewRows(bool by_columns = false) {
-  if (by_columns) return UsesAmx<D>() ? 0 : kFewRowsByColumns;
+HWY_INLINE int64_t FewRows(bool by_columns = false, bool in_l2 = false) {
+  if (by_columns) return UsesAmx<D>() ? 0 : FewRowsByColumns(in_l2);
   return UsesAmx<D>() ? int64_t{kAmxRows} : kFewRows<D>;
 }
 
