@@ -176,7 +176,6 @@ HWY_INLINE typename Dot::Acc StartOfRow(const A& a, size_t row) {
 /// it foresees.
 template <class Dot, class B>
 HWY_INLINE Distance DistanceOf(size_t rows, const B& b, size_t b_bytes) {
-  if (b.in_cache) return Distance::kClose;
   const bool far = StreamsByAmx<Dot>(rows) ? b_bytes > (rows == 1 ? 32 : 1) * b.l2_bytes
                                            : rows > 2 || b_bytes > 8 * b.l2_bytes;
   if (!far) return Distance::kClose;

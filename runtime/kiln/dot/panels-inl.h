@@ -296,7 +296,7 @@ auto PackBFor(size_t a_rows, const Tile<T, 2>& b, size_t k, size_t cols, void* t
   using Element = std::remove_const_t<T>;
   using View = ViewOfB<typename D::KGroup>;
   const auto streamed = [](View view) {
-    view.in_cache = true;
+    view.array_bytes = ~size_t{0};  // Direct may have left it in the array, which nobody knows here
     return view;
   };
   if constexpr (std::is_same_v<Element, typename D::B>) {

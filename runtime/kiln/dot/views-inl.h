@@ -90,7 +90,6 @@ struct ViewOfB {
   size_t last = 0;  // unpacked: from this row on memory may end behind the last column
   const void* streamed = nullptr;  // element 0, if B is streamed
   bool by_columns = false;         // streamed: columns are contiguous, not rows
-  bool in_cache = false;           // streamed: a tile of VMEM
   size_t rows = 0;                 // of elements
   size_t l2_bytes = kTypicalCpu.l2_bytes, last_cache_bytes = kTypicalCpu.last_cache_bytes;
   size_t array_bytes = 0;  // of what this is a block of, if that is known
@@ -109,11 +108,11 @@ struct ViewOfB {
   }
   static ViewOfB StreamedRows(const void* first, size_t depth, size_t rows, size_t cols,
                               size_t stride) {
-    return {nullptr, depth, cols, stride, 0, first, /*by_columns=*/false, /*in_cache=*/false, rows};
+    return {nullptr, depth, cols, stride, 0, first, /*by_columns=*/false, rows};
   }
   static ViewOfB StreamedColumns(const void* first, size_t depth, size_t rows, size_t cols,
                                  size_t stride) {
-    return {nullptr, depth, cols, stride, 0, first, /*by_columns=*/true, /*in_cache=*/false, rows};
+    return {nullptr, depth, cols, stride, 0, first, /*by_columns=*/true, rows};
   }
 
   /// As so many rows of A read it, where they are few up to `few_rows`.
