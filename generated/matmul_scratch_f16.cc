@@ -67,8 +67,8 @@ static void RunStep(const Step& step) {
   const auto panels_0 = PackA<float>(
       Tile<const f16, 2>{x.At(0, 0), {x.stride[0], x.stride[1]}},
       m_size, k_size, step.panels_0_memory);
-  const auto panels_1 = PackB<float>(
-      Tile<const f16, 2>{y.At(0, 0), {y.stride[0], y.stride[1]}},
+  const auto panels_1 = PackBFor<float>(
+      m_size, Tile<const f16, 2>{y.At(0, 0), {y.stride[0], y.stride[1]}},
       k_size, n_size, step.panels_1_memory);
   const auto start = [=](auto at, size_t m_i, size_t n_i) HWY_ATTR {
     at.Prefetch(z.At(m_i, n_i));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "generator/data/dtype.h"
 #include "generator/plan/walk.h"
 
 namespace kiln {
@@ -161,21 +162,30 @@ bool IsOfTaps(const Plan& plan, PanelsId panels) {
   return of_taps;
 }
 
+/// Whether elements of the type become f32 where a dot of f32 loads them.
+bool IsWidened(DType stored, DType element) {
+  return element == DType::kF32 && IsNarrowFloat(stored);
+}
+
 /// Whether a B that is packed could be read where it is until its dot is done.
 bool StaysAsItIs(const Plan& plan, const stage::Pack& pack) {
   const BufferId buffer = pack.place.buffer;
   const Ref* ref = plan.RefOf(buffer);
   const bool lent = ref && plan.kernel->BorrowerOf(plan[buffer].ref.number()) >= 0;
+  const DType stored = plan[buffer].dtype, element = plan[pack.panels].element;
   return !pack.value && !pack.low && !pack.high && !pack.live && !lent &&
-         plan[buffer].dtype == plan[pack.panels].element &&
+         (stored == element || IsWidened(stored, element)) &&
          !IsStoredMeanwhile(plan, pack.panels, buffer);
 }
 
-/// Whether there may be so few of them that none reads panels sooner than the matrix.
-bool MayBeFew(const Size& rows) {
+/// Whether so few rows may multiply it that they read panels no sooner than the matrix. Of blocks
+/// of more rows, which may end where an array does, it is told of a B that is widened alone: others
+/// are operands whose copies look at that, or values that dots of many rows share.
+bool MayBeForFew(const Plan& plan, const stage::Pack& pack, const Size& rows) {
   constexpr int64_t kMost = 64;  // FewRows, at the most
   const std::optional<int64_t> count = rows.Constant();
-  return !count || *count <= kMost;
+  return !count || *count <= kMost ||
+         IsWidened(plan[pack.place.buffer].dtype, plan[pack.panels].element);
 }
 
 /// The rows of A that each B is multiplied with which they may read in place if they are few: one
@@ -190,7 +200,8 @@ void FindRowsOfB(const Plan& plan, Stages& stages) {
     while (next < stages.size() && Is<stage::Pack, stage::Define>(stages[next])) ++next;
     const auto* dot = next < stages.size() ? As<stage::Dot>(stages[next]) : nullptr;
     const bool is_its = dot && dot->b.panels == pack->panels;
-    if (is_its && MayBeFew(plan.SpaceOf(dot->row).extent)) pack->rows = plan[dot->row].space;
+    if (is_its && MayBeForFew(plan, *pack, plan.SpaceOf(dot->row).extent))
+      pack->rows = plan[dot->row].space;
   }
 }
 

@@ -242,13 +242,15 @@ template <class Dot, class D, class A, class B, class Start, class Finish>
 HWY_INLINE void MultiplyStreamed(D d, size_t begin, size_t end, const A& a, const B& b,
                                  const Start& start, const Finish& finish) {
   using Acc = typename Dot::Acc;
-  const auto* const elements = static_cast<const typename Dot::B*>(b.streamed);
+  using Stored = typename B::ItsStored;
+  using T = std::conditional_t<std::is_void_v<Stored>, typename Dot::B, Stored>;
+  const auto* const elements = static_cast<const T*>(b.streamed);
   const size_t bytes =
       HWY_MAX(b.array_bytes, (b.by_columns ? b.cols : b.rows) * b.stride * sizeof(*elements));
   const Distance b_is = DistanceOf<Dot>(RowsOfAPart(end - begin), b, bytes);
   const auto add = [&](size_t row, size_t rows, size_t strip, size_t cols, Acc* sums,
                        size_t sums_stride) HWY_ATTR {
-    if constexpr (kStreamsColumns<Dot, typename Dot::B>) {
+    if constexpr (kStreamsColumns<Dot, T>) {
       if (b.by_columns) {
         const auto stride = static_cast<int64_t>(b.stride);
         return AddStreamedColumns<Dot>(a, row, rows, /*k=*/0,

@@ -28,7 +28,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// Whether a product of few rows reads a B of T along its columns.
 template <class Dot, typename T>
 constexpr bool kStreamsColumns =
-    std::is_same_v<T, typename Dot::B>&& kTransposes<hn::ScalableTag<typename Dot::KGroup>>;
+    kMayStreamB<Dot, T>&& kTransposes<hn::ScalableTag<typename Dot::KGroup>>;
 
 #if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
 

@@ -46,6 +46,16 @@ constexpr size_t ElementOf(size_t k) {
 template <class D, typename T>
 constexpr bool kIsPlain = D::kKPerGroup * sizeof(T) == sizeof(typename D::KGroup);
 
+/// Whether k-groups are single elements of memory that become floats as they are loaded.
+template <class D, typename T>
+constexpr bool kIsWidened =
+    D::kKPerGroup == 1 && std::is_same_v<typename D::B, float>&&
+                              std::is_same_v<typename D::KGroup, float>&& kIsNarrowFloat<T>;
+
+/// Whether a B of T may be streamed as it is stored.
+template <class D, typename T>
+constexpr bool kMayStreamB = std::is_same_v<T, typename D::B> || kIsWidened<D, T>;
+
 /// `flip`: FlipOf<D>().
 template <class D, class V>
 HWY_INLINE V Flip(V groups, [[maybe_unused]] uint32_t flip) {

@@ -289,25 +289,31 @@ auto PackBT(const Tile<T, 2>& b, size_t k, size_t cols, void* to) {
   return PackB<As, true>(b, k, cols, to);
 }
 
+/// What a view of a B says of it: T, unless that is what is multiplied.
+template <class D, typename T>
+using StoredIfWidened = std::conditional_t<kIsWidened<D, T>, T, void>;
+
 /// PackB, unless `a_rows` are so few that they read the tile where it is.
 template <class As, typename T>
 auto PackBFor(size_t a_rows, const Tile<T, 2>& b, size_t k, size_t cols, void* to) {
   using D = DotOf<As>;
   using Element = std::remove_const_t<T>;
-  using View = ViewOfB<typename D::KGroup>;
+  using View = ViewOfB<typename D::KGroup, false, StoredIfWidened<D, Element>>;
   const auto streamed = [](View view) {
     view.array_bytes = ~size_t{0};  // Direct may have left it in the array, which nobody knows here
     return view;
   };
-  if constexpr (std::is_same_v<Element, typename D::B>) {
-    const size_t depth = PackedB<As>::Depth(k);
+  const size_t depth = PackedB<As>::Depth(k);
+  if constexpr (kMayStreamB<D, Element>) {
     if (b.stride[1] == 1 && Signed(a_rows) <= FewRows<D>())
       return streamed(View::StreamedRows(b.data, depth, k, cols, Unsigned(b.stride[0])));
     if (kStreamsColumns<D, Element> && b.stride[0] == 1 &&
         Signed(a_rows) <= FewRows<D>(/*by_columns=*/true, /*in_l2=*/true))
       return streamed(View::StreamedColumns(b.data, depth, k, cols, Unsigned(b.stride[1])));
   }
-  return PackB<As>(b, k, cols, to);
+  auto* const groups = static_cast<typename D::KGroup*>(to);
+  PackBFrom<D>(SourceOf<false>(b, k, cols), groups);
+  return View::OfPanels(groups, depth, cols);
 }
 
 /// PackA, to what MatrixA returns of a matrix where it is.

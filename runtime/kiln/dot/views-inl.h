@@ -81,8 +81,11 @@ struct ViewOfA : Steps {
 
 /// B as a dot reads it: panels, or unpacked for register tiles, or unpacked and streamed by rows or
 /// columns unless `later` packs it, as more rows of A turn out to need it.
-template <typename KGroup, bool kUnpacked = false>
+/// `Stored`: what a streamed B is made of, if that is not what the dot multiplies.
+template <typename KGroup, bool kUnpacked = false, typename Stored = void>
 struct ViewOfB {
+  using ItsStored = Stored;
+
   const KGroup* groups = nullptr;  // of panels, or of the array
   size_t depth = 0;                // groups of k
   size_t cols = 0;                 // that exist, or are padded

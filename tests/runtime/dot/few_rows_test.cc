@@ -222,6 +222,48 @@ std::string CheckAllColumns() {
   return "";
 }
 
+/// A product with a tile of T, which few rows read where it is, and more packed for a dot of As.
+template <class As, typename T>
+std::string CheckTile(const char* types) {
+  using D = Dot<As>;
+  using Acc = typename D::Acc;
+  std::mt19937 random(8);
+  for (const bool transposed : {false, true}) {
+    for (const size_t depth : {1, 8, 37, 130}) {
+      for (const size_t cols : {5, 64, 75}) {
+        for (const size_t rows : {1, 3, 16, 32, 33, 70}) {
+          const Matrix<As> a = dot_test::Random<As>(random, rows, depth, false, 1);
+          const Matrix<T> b = dot_test::Random<T>(random, depth, cols, transposed, 1);
+          Tile<const T, 2> tile = b.tile;
+          if (transposed) std::swap(tile.stride[0], tile.stride[1]);
+          const auto memory_a = hwy::AllocateAligned<uint8_t>(PackedA<As>::Bytes(rows, depth));
+          const auto memory_b = hwy::AllocateAligned<uint8_t>(PackedB<As>::Bytes(depth, cols));
+          std::vector<Acc> z(rows * cols);
+          MultiplyTiles<D>(RowRange(rows), PackA<As>(a.tile, rows, depth, memory_a.get()),
+                           PackBFor<As>(rows, tile, depth, cols, memory_b.get()), TileSums(),
+                           Nothing(), [&](auto at, auto sum, size_t r, size_t c) HWY_ATTR {
+                             at.Store(sum, &z[r * cols + c]);
+                           });
+          const std::string error = dot_test::FirstError(a, b, z, rows, depth, cols);
+          if (!error.empty())
+            return std::string(types) + (transposed ? " transposed: " : ": ") + error;
+        }
+      }
+    }
+  }
+  return "";
+}
+
+std::string CheckAllTiles() {
+  for (const std::string& error :
+       {CheckTile<float, float>("f32"), CheckTile<float, bf16>("f32, bf16"),
+        CheckTile<float, f16>("f32, f16"), CheckTile<bf16, bf16>("bf16"),
+        CheckTile<int8_t, int8_t>("i8"), CheckTile<int32_t, int32_t>("i32")}) {
+    if (!error.empty()) return error;
+  }
+  return "";
+}
+
 std::string CheckAll() {
   for (const std::string& error :
        {Check<float>("f32"), Check<bf16>("bf16"), Check<int8_t>("i8"), Check<uint8_t>("u8")}) {
@@ -242,6 +284,7 @@ namespace kiln::few_rows_test {
 HWY_EXPORT(CheckAll);
 HWY_EXPORT(CheckAllComputed);
 HWY_EXPORT(CheckAllColumns);
+HWY_EXPORT(CheckAllTiles);
 
 TEST_CASE("a product with a computed B is that with a B in memory, for few rows and for many") {
   dot_test::ForEachTarget([&] { CHECK(KILN_DISPATCH(CheckAllComputed)() == ""); });
@@ -251,6 +294,10 @@ TEST_CASE("few rows multiply a B along its columns, wherever it is") {
   SetAmxForTest(false);  // whose sums are in another order: B is packed for it
   dot_test::ForEachTarget([&] { CHECK(KILN_DISPATCH(CheckAllColumns)() == ""); });
   SetAmxForTest(true);
+}
+
+TEST_CASE("few rows multiply a tile of VMEM where it is, and more once it is packed") {
+  dot_test::ForEachTargetAndAmx([&] { CHECK(KILN_DISPATCH(CheckAllTiles)() == ""); });
 }
 
 TEST_CASE("a B is packed once more rows than few turn out to be live, with AMX and without it") {
