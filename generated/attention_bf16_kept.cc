@@ -238,12 +238,13 @@ static void RunGrid(const Call& call, Core& core) {
   const std::array q_o_block = {Squeezed(), Clipped(bq), All(call.d)};
   DotIn<Tiers, bf16, 3> q(core, {"q", 1, 21}, target.q_format, call.q, q_o_block,
                           NoPad{.reduced = true});
-  DotIn<Tiers, bf16, 3> k(core, {"k", 2, 25}, target.k_format, call.k, k_v_block,
-                          NoPad{.reduced = true}, /*buffers=*/2,
-                          /*window=*/steps[1] > 1 ? steps[2] : 0, /*rows=*/bq * steps[1]);
+  DotIn<Tiers, bf16, 3> k(
+      core, {"k", 2, 25}, target.k_format, call.k, k_v_block, NoPad{.reduced = true}, /*buffers=*/2,
+      /*window=*/steps[1] > 1 ? steps[2] : 0, /*rows=*/RowsOfBlock(bq, call.m) * steps[1]);
   DotIn<Tiers, bf16, 3> v(core, {"v", 3, 29}, target.v_format, call.v, k_v_block,
                           Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
-                          /*window=*/steps[1] > 1 ? steps[2] : 0, /*rows=*/bq * steps[1]);
+                          /*window=*/steps[1] > 1 ? steps[2] : 0,
+                          /*rows=*/RowsOfBlock(bq, call.m) * steps[1]);
   Out<Tiers, Rows<bf16, 2>, 3> o(core, {"o", 4, 31}, call.o, q_o_block);
   Out<Tiers, Rows<float, 2>, 3> lse(core, {"lse", 5, 32}, call.lse,
                                     {Squeezed(), All(1), Clipped(bq)});

@@ -504,7 +504,8 @@ static void RunGrid(const Call& call, Core& core) {
                                 /*window=*/steps[1] > 1 ? steps[2] : 0);
   DotIn<Tiers, bf16, 3> v(core, {"v", 3, 30}, target.v_format, call.v, k_v_block,
                           Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
-                          /*window=*/steps[1] > 1 ? steps[2] : 0, /*rows=*/bq * steps[1]);
+                          /*window=*/steps[1] > 1 ? steps[2] : 0,
+                          /*rows=*/RowsOfBlock(bq, call.m) * steps[1]);
   In<Tiers, Rows<bf16, 2>, 3> o(core, {"o", 4, 31}, call.o, q_o_d_o_and_more_block,
                                 NoPad{.reduced = true});
   In<Tiers, Rows<float, 2>, 3> lse(core, {"lse", 5, 32}, call.lse,

@@ -38,7 +38,7 @@ constexpr std::string_view kOwnWords =
     "PastEnd "
     "Point "
     "point PrefetchAcross PrefetchNextRow PrefetchRowsAhead PrefetchStream ReductionStep row "
-    "RowRange Rows rows RowsOfStay "
+    "RowRange Rows rows RowsOfBlock RowsOfStay "
     "RowSteps Run run RunBody SmallA SmallB StreamsPieces target Target MakeTarget DotIn DotView "
     "DotFormat ViewOf kDotFormat of_step body "
     "run_step RunGrid RunStep Scratch Signed SingleStep size_t Sorted SparsifyMask StackOf "

@@ -114,6 +114,12 @@ std::string SpecializationView::RowsPerB(RefId r) const {
   }
   constexpr int kProduct = 13;
   std::string rows = walk_.Print(*extent, kProduct);
+  const Space& space = plan_[operand.rows_per_b];
+  if (!axis_of_rows && space.clipped && extent->Constant()) {  // such as one query of attention
+    const Ref& ref = kernel_[space.ref];
+    const Size& of_array = ref.array[ref.view_dims[space.view_axis]];
+    rows = "RowsOfBlock(" + rows + ", " + walk_.Print(of_array) + ")";
+  }
   for (const Reuse& reuse : operand.reuse) {
     for (const AxisId axis : reuse.axes) {
       if (axis != axis_of_rows) rows += " * " + walk_.names().steps(axis);

@@ -81,6 +81,9 @@ inline bool UnpackedPaysFor4Rows(const Cpu& cpu, const UnpackedB& b) {
 /// So few rows multiply a B that is read row by row as fast as register tiles multiply panels.
 constexpr int64_t kMaxRowsBelowTiles = 3;
 
+/// Rows of a block that ends where its array of so many does.
+constexpr int64_t RowsOfBlock(int64_t block, int64_t array) { return std::min(block, array); }
+
 /// Rows of products for which a B is packed once, as it stays for `steps` steps of `rows` each: all
 /// of them, unless each step has so few that its panels would not be faster.
 constexpr int64_t RowsOfStay(int64_t rows, int64_t steps) {
