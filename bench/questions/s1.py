@@ -5,7 +5,7 @@ from kilnbench.race import BYTES, Case, Ratio, Work
 from questions.families import matmul
 
 TITLE = "decode products"
-KERNELS = ["mm_f32", "mm_bf16", "mm_i8"]
+KERNELS = ["mm_f32", "mm_bf16", "mm_i8", "mm_f32_yt", "mm_bf16_yt"]
 _READS = "a loop that reads B"
 _WEIGHTS = [(2048, 2048), (4096, 4096), (11008, 4096), (4096, 11008)]  # N, K
 _QUICK = [(4096, 4096)]
@@ -18,19 +18,26 @@ def cases(cores, peers, quick):
             y = native.random((k, n), dtype, 2)
             for m in (1, 8) if quick else (1, 2, 4, 8):
                 yield _case(dtype, (m, n, k), y, cores, peers, probe)
+    for dtype in ("f32", "bf16"):  # as PyTorch has the weights of a layer
+        for n, k in _QUICK if quick else _WEIGHTS:
+            y = native.random((n, k), dtype, 2)
+            for m in (1, 8) if quick else (1, 2, 4, 8):
+                yield _case(dtype, (m, n, k), y, cores, peers, probe, transposed=True)
 
 
-def _case(dtype, shape, y, cores, peers, probe):
+def _case(dtype, shape, y, cores, peers, probe, transposed=False):
     """B has more bytes than any cache; what else there is, A and the output, has a thousandth of them."""
     m, n, k = shape
     x = native.random((m, k), dtype, 1)
     z, w = native.aligned((m, n), matmul.OUT[dtype]), native.aligned((m, n), matmul.OUT[dtype])
-    ours = native.Kernel(f"mm_{dtype}", cores).bind((x, dtype), (y, dtype), (z, matmul.OUT[dtype]))
+    kernel = native.Kernel(f"mm_{dtype}" + ("_yt" if transposed else ""), cores)
+    ours = kernel.bind((x, dtype), (y, dtype), (z, matmul.OUT[dtype]))
     contestants = {"Kiln": ours, _READS: probe.read(y.reshape(-1).view("f4"), cores)}
     check = None
     peer = peers.get("torch" if dtype == "bf16" else "MKL" if dtype == "f32" else None)
     if peer is not None:
-        contestants[peer.name] = peer.matmul(x, y, w, *(["bf16"] if dtype == "bf16" else []))
+        contestants[peer.name] = peer.matmul(x, y, w, *(["bf16"] if dtype == "bf16" else []), rhs_transposed=transposed)
         check = matmul.check_close((z, ours), (w, contestants[peer.name]), dtype, k)
-    return Case(f"{dtype} {matmul.label(*shape)}", contestants, [Ratio("Kiln", _READS, 0.92)], y.nbytes, BYTES, cores,
+    label = f"{dtype} {matmul.label(*shape)}" + (", B transposed" if transposed else "")
+    return Case(label, contestants, [Ratio("Kiln", _READS, 0.92)], y.nbytes, BYTES, cores,
                 check, Work(2.0 * m * n * k, y.nbytes, dtype))
