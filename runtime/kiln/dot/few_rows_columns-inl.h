@@ -30,10 +30,11 @@ template <class Dot, typename T>
 constexpr bool kStreamsColumns =
     kMayStreamB<Dot, T>&& kTransposes<hn::ScalableTag<typename Dot::KGroup>>;
 
-#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
-
+/// Columns of a square.
 template <class Dot>
 constexpr size_t kColumnsAtOnce = hn::MaxLanes(hn::ScalableTag<typename Dot::KGroup>());
+
+#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
 
 /// Calls fn(std::integral_constant<size_t, i>()) for i from 0 on.
 template <size_t kCount, class Fn>
