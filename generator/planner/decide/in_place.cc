@@ -178,11 +178,17 @@ bool StaysAsItIs(const Plan& plan, const stage::Pack& pack) {
          !IsStoredMeanwhile(plan, pack.panels, buffer);
 }
 
-/// Whether so few rows may multiply it that they read panels no sooner than the matrix. Of blocks
+/// Whether so few rows may multiply it that they read panels no sooner than the matrix, unless that
+/// is small. Of blocks
 /// of more rows, which may end where an array does, it is told of a B that is widened alone: others
 /// are operands whose copies look at that, or values that dots of many rows share.
 bool MayBeForFew(const Plan& plan, const stage::Pack& pack, const Size& rows) {
-  constexpr int64_t kMost = 64;  // FewRows, at the most
+  constexpr int64_t kMost = 64;  // FewRows, at the most, and IsSmallMatrix
+  const auto is_small = [&](LoopId loop) {
+    const std::optional<int64_t> count = plan.SpaceOf(loop).extent.Constant();
+    return count && *count <= kMost;
+  };
+  if (is_small(pack.row) && is_small(pack.col)) return false;
   const std::optional<int64_t> count = rows.Constant();
   return !count || *count <= kMost ||
          IsWidened(plan[pack.place.buffer].dtype, plan[pack.panels].element);
