@@ -178,10 +178,9 @@ bool StaysAsItIs(const Plan& plan, const stage::Pack& pack) {
          !IsStoredMeanwhile(plan, pack.panels, buffer);
 }
 
-/// Whether so few rows may multiply it that they read panels no sooner than the matrix, unless that
-/// is small. Of blocks
-/// of more rows, which may end where an array does, it is told of a B that is widened alone: others
-/// are operands whose copies look at that, or values that dots of many rows share.
+/// Whether few rows may multiply it, and it is not so small that packing it is nothing to them. A
+/// block of more rows can have few of them where its array ends; that is looked at for a B that is
+/// widened alone, whose dots have no operand that Direct reads in place by itself.
 bool MayBeForFew(const Plan& plan, const stage::Pack& pack, const Size& rows) {
   constexpr int64_t kMost = 64;  // FewRows, at the most, and IsSmallMatrix
   const auto is_small = [&](LoopId loop) {
