@@ -182,14 +182,14 @@ bool StaysAsItIs(const Plan& plan, const stage::Pack& pack) {
 /// block of more rows can have few of them where its array ends; that is looked at for a B that is
 /// widened alone, whose dots have no operand that Direct reads in place by itself.
 bool MayBeForFew(const Plan& plan, const stage::Pack& pack, const Size& rows) {
-  constexpr int64_t kMost = 64;  // FewRows, at the most, and IsSmallMatrix
+  constexpr int64_t kMaxFewRows = 64;  // FewRows, at the most, and IsSmallMatrix
   const auto is_small = [&](LoopId loop) {
     const std::optional<int64_t> count = plan.SpaceOf(loop).extent.Constant();
-    return count && *count <= kMost;
+    return count && *count <= kMaxFewRows;
   };
   if (is_small(pack.row) && is_small(pack.col)) return false;
   const std::optional<int64_t> count = rows.Constant();
-  return !count || *count <= kMost ||
+  return !count || *count <= kMaxFewRows ||
          IsWidened(plan[pack.place.buffer].dtype, plan[pack.panels].element);
 }
 

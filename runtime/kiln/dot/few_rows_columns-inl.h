@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include <type_traits>
 #include <utility>
 
 #include "kiln/core/version.h"
@@ -171,9 +172,11 @@ HWY_NOINLINE void AddStreamedColumns(const A& a, size_t row, size_t rows, size_t
     return AddColumns<Dot, kPanelRows>(of_a, rows, kLanes * kPanelRows, b, b_rows, stride, far,
                                        cols, sums, sums_stride);
   }
-  constexpr size_t kFew = 4, kCopied = 8192, kHalfPage = 2048 / sizeof(KGroup);  // k-groups
-  const bool close = rows > kFew && static_cast<size_t>(of_a[1] - of_a[0]) % kHalfPage == 0;
-  if (kLanes * sizeof(KGroup) >= kLineBytes || !close)
+  constexpr size_t kMaxRowsInPlace = 4;
+  constexpr size_t kCopied = 8192, kHalfPage = 2048 / sizeof(KGroup);  // k-groups
+  const bool share_sets =
+      rows > kMaxRowsInPlace && static_cast<size_t>(of_a[1] - of_a[0]) % kHalfPage == 0;
+  if (kLanes * sizeof(KGroup) >= kLineBytes || !share_sets)
     return AddColumns<Dot, 1>(of_a, rows, kLanes, b, b_rows, stride, far, cols, sums, sums_stride);
   HWY_ALIGN KGroup copy[kCopied];
   const KGroup* of_copy[kRowsAtATime];
