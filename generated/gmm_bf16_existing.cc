@@ -164,7 +164,8 @@ static void RunGrid(const Call& call, Core& core) {
   DotIn<Tiers, bf16, 2> lhs(
       core, {"lhs", 6, 48}, target.lhs_format, call.lhs, {Clipped(tm), Clipped(tk)},
       Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
-      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0);
+      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0,
+      /*columns=*/call.n * steps[1]);
   DotIn<Tiers, bf16, 3> rhs(core, {"rhs", 7, 53}, target.rhs_format, call.rhs,
                             {Squeezed(), Clipped(tk), Clipped(blocks.j)},
                             Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,

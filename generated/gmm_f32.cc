@@ -146,7 +146,8 @@ static void RunGrid(const Call& call, Core& core) {
   DotIn<Tiers, float, 2> lhs(
       core, {"lhs", 6, 48}, target.lhs_format, call.lhs, {Clipped(tm), Clipped(blocks.l)},
       Pad<float>(0.0f), /*buffers=*/2,
-      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0);
+      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0,
+      /*columns=*/call.n * steps[1]);
   DotIn<Tiers, float, 3> rhs(core, {"rhs", 7, 53}, target.rhs_format, call.rhs,
                              {Squeezed(), Clipped(blocks.l), Clipped(blocks.j)}, Pad<float>(0.0f),
                              /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0,

@@ -240,7 +240,8 @@ static void RunGrid(const Call& call, Core& core) {
   DotIn<Tiers, bf16, 2> lhs(
       core, {"lhs", 5, 32}, target.lhs_format, call.lhs, {Blocked(tm), Clipped(blocks.l)},
       Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
-      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0);
+      /*window=*/steps[0] > 1 ? steps[1] * steps[2] : steps[1] > 1 ? steps[2] : 0,
+      /*columns=*/call.n * steps[1]);
   DotIn<Tiers, bf16, 3> gate(core, {"gate", 6, 37}, target.gate_format, call.gate, block,
                              Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
                              /*window=*/steps[1] > 1 ? steps[2] : 0, /*rows=*/tm * steps[1]);

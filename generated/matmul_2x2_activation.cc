@@ -78,7 +78,8 @@ static void RunGrid(const Call& call, Core& core) {
 
   DotIn<Tiers, float, 2> x(core, {"x", 0, 14}, target.x_format, call.x,
                            {Clipped(CeilDiv(call.m, int64_t{2})), All(call.k)},
-                           NoPad{.reduced = true});
+                           NoPad{.reduced = true}, /*buffers=*/2, /*window=*/0,
+                           /*columns=*/RowsOfStay(CeilDiv(call.n, int64_t{2}), steps[1]));
   DotIn<Tiers, float, 2> y(
       core, {"y", 1, 18}, target.y_format, call.y,
       {All(call.k), Clipped(CeilDiv(call.n, int64_t{2}))}, NoPad{.reduced = true}, /*buffers=*/2,

@@ -80,7 +80,8 @@ static void RunGrid(const Call& call, Core& core) {
 
   DotIn<Tiers, float, 3> x(core, {"x", 0, 14}, target.x_format, call.x,
                            {Squeezed(), Clipped(CeilDiv(call.m, int64_t{2})), All(call.k)},
-                           NoPad{.reduced = true});
+                           NoPad{.reduced = true}, /*buffers=*/2, /*window=*/0,
+                           /*columns=*/RowsOfStay(CeilDiv(call.n, int64_t{2}), steps[2]));
   DotIn<Tiers, float, 3> y(core, {"y", 1, 18}, target.y_format, call.y,
                            {Squeezed(), All(call.k), Clipped(CeilDiv(call.n, int64_t{2}))},
                            NoPad{.reduced = true}, /*buffers=*/2,

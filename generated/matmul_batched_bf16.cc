@@ -109,7 +109,7 @@ static void RunGrid(const Call& call, Core& core) {
   DotIn<Tiers, bf16, 3> x(core, {"x", 0, 13}, target.x_format, call.x,
                           {Squeezed(), Clipped(blocks.i), Clipped(blocks.l)},
                           Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
-                          /*window=*/steps[2] > 1 ? steps[3] : 0);
+                          /*window=*/steps[2] > 1 ? steps[3] : 0, /*columns=*/call.n);
   DotIn<Tiers, bf16, 3> y(core, {"y", 1, 18}, target.y_format, call.y,
                           {Squeezed(), Clipped(blocks.l), Clipped(blocks.j)},
                           Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,

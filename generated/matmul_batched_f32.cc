@@ -107,7 +107,8 @@ static void RunGrid(const Call& call, Core& core) {
 
   DotIn<Tiers, float, 3> x(core, {"x", 0, 13}, target.x_format, call.x,
                            {Squeezed(), Clipped(blocks.i), Clipped(blocks.l)}, Pad<float>(0.0f),
-                           /*buffers=*/2, /*window=*/steps[2] > 1 ? steps[3] : 0);
+                           /*buffers=*/2, /*window=*/steps[2] > 1 ? steps[3] : 0,
+                           /*columns=*/call.n);
   DotIn<Tiers, float, 3> y(core, {"y", 1, 18}, target.y_format, call.y,
                            {Squeezed(), Clipped(blocks.l), Clipped(blocks.j)}, Pad<float>(0.0f),
                            /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] * steps[3] : 0,

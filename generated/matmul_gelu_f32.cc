@@ -104,7 +104,7 @@ static void RunGrid(const Call& call, Core& core) {
 
   DotIn<Tiers, float, 2> x(core, {"x", 0, 14}, target.x_format, call.x,
                            {Clipped(blocks.i), Clipped(blocks.l)}, Pad<float>(0.0f), /*buffers=*/2,
-                           /*window=*/steps[1] > 1 ? steps[2] : 0);
+                           /*window=*/steps[1] > 1 ? steps[2] : 0, /*columns=*/call.n);
   DotIn<Tiers, float, 2> y(core, {"y", 1, 19}, target.y_format, call.y,
                            {Clipped(blocks.l), Clipped(blocks.j)}, Pad<float>(0.0f), /*buffers=*/2,
                            /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0, /*rows=*/call.m);

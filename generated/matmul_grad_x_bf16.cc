@@ -103,9 +103,10 @@ static void RunGrid(const Call& call, Core& core) {
                                      DivUp(call.n, blocks.j)};
   const Grid<3> grid(steps, /*parallel=*/2, /*cut first=*/{1, 0}, core);
 
-  DotIn<Tiers, bf16, 2> dz(
-      core, {"dz", 0, 13}, target.dz_format, call.dz, {Clipped(blocks.i), Clipped(blocks.j)},
-      Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
+  DotIn<Tiers, bf16, 2> dz(core, {"dz", 0, 13}, target.dz_format, call.dz,
+                           {Clipped(blocks.i), Clipped(blocks.j)},
+                           Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
+                           /*window=*/steps[1] > 1 ? steps[2] : 0, /*columns=*/call.k);
   DotIn<Tiers, bf16, 2> y(core, {"y", 1, 18}, target.y_format, call.y,
                           {Clipped(blocks.l), Clipped(blocks.j)}, Pad<bf16>(FromBits<bf16>(0x0000)),
                           /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0,

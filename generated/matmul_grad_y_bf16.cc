@@ -105,7 +105,8 @@ static void RunGrid(const Call& call, Core& core) {
 
   DotIn<Tiers, bf16, 2> x(core, {"x", 0, 13}, target.x_format, call.x,
                           {Clipped(blocks.i), Clipped(blocks.l)}, Pad<bf16>(FromBits<bf16>(0x0000)),
-                          /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
+                          /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0,
+                          /*columns=*/call.n);
   DotIn<Tiers, bf16, 2> dz(core, {"dz", 1, 18}, target.dz_format, call.dz,
                            {Clipped(blocks.i), Clipped(blocks.j)},
                            Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,

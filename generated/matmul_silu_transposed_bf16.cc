@@ -106,7 +106,8 @@ static void RunGrid(const Call& call, Core& core) {
 
   DotIn<Tiers, bf16, 2> x(core, {"x", 0, 14}, target.x_format, call.x,
                           {Clipped(blocks.i), Clipped(blocks.l)}, Pad<bf16>(FromBits<bf16>(0x0000)),
-                          /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
+                          /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0,
+                          /*columns=*/call.n);
   DotIn<Tiers, bf16, 2> y(core, {"y", 1, 19}, target.y_format, call.y,
                           {Clipped(blocks.j), Clipped(blocks.l)}, Pad<bf16>(FromBits<bf16>(0x0000)),
                           /*buffers=*/2, /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0,

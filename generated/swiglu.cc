@@ -193,7 +193,8 @@ static void RunGrid(const Call& call, Core& core) {
   const std::array block = {Clipped(blocks.l), Clipped(blocks.j)};
   DotIn<Tiers, bf16, 2> x(core, {"x", 0, 18}, target.x_format, call.x,
                           {Clipped(blocks.i), Clipped(blocks.l)}, Pad<bf16>(FromBits<bf16>(0x0000)),
-                          /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
+                          /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0,
+                          /*columns=*/call.n);
   DotIn<Tiers, bf16, 2> gate(core, {"gate", 1, 23}, target.gate_format, call.gate, block,
                              Pad<bf16>(FromBits<bf16>(0x0000)), /*buffers=*/2,
                              /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0, /*rows=*/call.m);

@@ -130,6 +130,10 @@ class PlanPrinter {
     if (operand.unpacked) Line("where its rows are long or close: read unpacked", 1);
     if (!operand.reuse.empty())
       Line("blocks that come back: packed once for all cores, while there is room", 1);
+    if (operand.columns_per_a)
+      Line("if few columns of " + StageText::SpaceName(operand.columns_per_a) +
+               " use it: read unpacked",
+           1);
     if (operand.rows_per_b) {
       const bool by_columns = operand.layout == OperandPlan::Layout::kPackedBT;
       Line("if few " + std::string(operand.live_rows ? "live " : "") + "rows of " +

@@ -53,6 +53,40 @@ std::set<SpaceId> SpacesOfRowsPerB(const Plan& plan, RefId b) {
   return spaces;
 }
 
+/// Whether the elements of a B are computed where it is packed or multiplied.
+bool IsComputed(const Plan& plan, PanelsId panels) {
+  bool computed = false;
+  for (const BodyPlan& body : plan.bodies) {
+    ForEachStage(body.stages, [&](const Stage& stage) {
+      const auto* pack = As<stage::Pack>(stage);
+      computed = computed || (pack && pack->panels == panels && pack->value);
+    });
+  }
+  return computed;
+}
+
+std::set<SpaceId> SpacesOfColumnsPerA(const Plan& plan, RefId a) {
+  std::set<SpaceId> spaces;
+  for (const BodyPlan& body : plan.bodies) {
+    ForEachStage(body.stages, [&](const Stage& stage) {
+      const auto* dot = As<stage::Dot>(stage);
+      if (!dot || dot->a.ref != a) return;
+      const bool computed = !dot->b.ref && IsComputed(plan, dot->b.panels);
+      spaces.insert(computed ? SpaceId() : plan[dot->col].space);
+    });
+  }
+  return spaces;
+}
+
+/// Whether a space may have so few elements. One of which Direct chooses the blocks has those of
+/// its array.
+bool MayHaveFew(const Plan& plan, SpaceId space, int64_t few) {
+  const auto is_free = [&](const FreeBlock& block) { return block.space == space; };
+  const std::optional<int64_t> extent = plan[space].extent.Constant();
+  return !extent || *extent <= few ||
+         std::any_of(plan.free_blocks.begin(), plan.free_blocks.end(), is_free);
+}
+
 /// Whether a mask bounds the rows that each dot multiplies it with.
 bool HasLiveRows(const Plan& plan, RefId b) {
   bool bounded = true;
@@ -231,12 +265,15 @@ void FindInPlace(Plan& plan) {
       continue;  // an output writes there while it is needed
     if (!IsMultipliedUnpacked(kernel[ref].dtype)) continue;
     operand.unpacked = operand.layout == Layout::kPackedA;
+    if (operand.layout == Layout::kRows || kernel[ref].view.size() != 2) continue;
     const bool is_b = operand.layout == Layout::kPackedB || operand.layout == Layout::kPackedBT;
-    if (!is_b) continue;
-    const std::set<SpaceId> spaces = SpacesOfRowsPerB(plan, ref);
-    if (spaces.size() != 1 || kernel[ref].view.size() != 2) continue;
-    operand.rows_per_b = *spaces.begin();
-    operand.live_rows = HasLiveRows(plan, ref);
+    const std::set<SpaceId> spaces =
+        is_b ? SpacesOfRowsPerB(plan, ref) : SpacesOfColumnsPerA(plan, ref);
+    constexpr int64_t kMaxFewColumns = 32;  // and FewColumns of the runtime
+    if (spaces.size() != 1) continue;
+    if (!is_b && !MayHaveFew(plan, *spaces.begin(), kMaxFewColumns)) continue;
+    (is_b ? operand.rows_per_b : operand.columns_per_a) = *spaces.begin();
+    operand.live_rows = is_b && HasLiveRows(plan, ref);
   }
   FindReuseOfB(plan);
   FindMatricesInPlace(plan);

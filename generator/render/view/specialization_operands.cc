@@ -100,37 +100,41 @@ std::string SpecializationView::Window(RefId r) const {
   return text + "0";
 }
 
-/// How many rows each element of the operand is multiplied with, where it matters to Direct.
-std::string SpecializationView::RowsPerB(RefId r) const {
+/// How many rows or columns of the other operand each element of one is multiplied with, where it
+/// matters to Direct.
+std::string SpecializationView::OthersPerElement(RefId r) const {
   const OperandPlan& operand = plan_.operands[r];
-  if (!operand.rows_per_b) return "";
+  const bool is_a = bool(operand.columns_per_a);
+  const SpaceId others = is_a ? operand.columns_per_a : operand.rows_per_b;
+  if (!others) return "";
   if (operand.live_rows) return "/*rows=*/kLiveRows";
-  AxisId axis_of_rows;
-  const Size* extent = &plan_[operand.rows_per_b].extent;
+  const std::string name = is_a ? "/*columns=*/" : "/*rows=*/";
+  AxisId axis_of_others;
+  const Size* extent = &plan_[others].extent;
   for (const FreeBlock& block : plan_.free_blocks) {
-    if (block.space != operand.rows_per_b) continue;
-    axis_of_rows = block.axis;
+    if (block.space != others) continue;
+    axis_of_others = block.axis;
     extent = &block.extent;
   }
   constexpr int kProduct = 13;
-  std::string rows = walk_.Print(*extent, kProduct);
-  const Space& space = plan_[operand.rows_per_b];
-  if (!axis_of_rows && space.clipped && extent->Constant()) {  // such as one query of attention
+  std::string count = walk_.Print(*extent, kProduct);
+  const Space& space = plan_[others];
+  if (!axis_of_others && space.clipped && extent->Constant()) {  // such as one query of attention
     const Ref& ref = kernel_[space.ref];
     const Size& of_array = ref.array[ref.view_dims[space.view_axis]];
-    rows = "RowsOfBlock(" + rows + ", " + walk_.Print(of_array) + ")";
+    count = "RowsOfBlock(" + count + ", " + walk_.Print(of_array) + ")";
   }
   for (const Reuse& reuse : operand.reuse) {
     for (const AxisId axis : reuse.axes) {
-      if (axis != axis_of_rows) rows += " * " + walk_.names().steps(axis);
+      if (axis != axis_of_others) count += " * " + walk_.names().steps(axis);
     }
   }
   std::string steps;
   for (const AxisId axis : operand.stays) {
-    if (axis != axis_of_rows) steps += (steps.empty() ? "" : " * ") + walk_.names().steps(axis);
+    if (axis != axis_of_others) steps += (steps.empty() ? "" : " * ") + walk_.names().steps(axis);
   }
-  if (!steps.empty()) return "/*rows=*/RowsOfStay(" + rows + ", " + steps + ")";
-  return "/*rows=*/" + rows;
+  if (!steps.empty()) return name + "RowsOfStay(" + count + ", " + steps + ")";
+  return name + count;
 }
 
 /// Elements from one row of the matrix to the next.
@@ -245,7 +249,7 @@ void SpecializationView::GiveInput(RefId r, Fields* f) {
   AddRest({{pad, "NoPad()"},
            BuffersOf(ref),
            {"/*window=*/" + Window(r), "/*window=*/0"},
-           {RowsPerB(r), ""}},
+           {OthersPerElement(r), ""}},
           f);
   f->Set("borrower", std::to_string(Borrower(r).number()));
   f->SetFlag("lends", bool(Borrower(r)));

@@ -101,7 +101,7 @@ class SpecializationView {
   void GiveOutput(RefId ref, Fields* f);
   std::string InitOf(RefId ref) const;
   std::string Window(RefId ref) const;
-  std::string RowsPerB(RefId ref) const;
+  std::string OthersPerElement(RefId ref) const;
   std::string RowStride(RefId ref) const;
   std::string Operand(RefId ref) const;
   bool HasCopies() const;

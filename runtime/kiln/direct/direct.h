@@ -87,17 +87,17 @@ struct Direct {
     View view_{};  // of what was copied
   };
 
-  /// Of a dot, in a format of the instruction set. `rows`: how many a block of B is multiplied with
-  /// in all, if that is known, or kLiveRows.
+  /// Of a dot, in a format of the instruction set. `others`: the rows that a block of B is
+  /// multiplied with in all, or the columns that one of A is, if that is known, or kLiveRows.
   template <typename T, int R>
   class DotIn final : public internal::DotCopies<R> {
    public:
     [[gnu::noinline]] DotIn(Core& core, const Operand& operand, const DotFormat<R>& format,
                             const Tensor<const T>& tensor, const std::array<BlockDim, R>& dims,
                             const Pad<T>& pad = NoPad(), int /*buffers*/ = 2, int64_t window = 0,
-                            int64_t rows = kUnknownRows)
+                            int64_t others = kUnknownRows)
         : internal::DotCopies<R>(core, operand, {tensor.template extents<R>(), dims}, format,
-                                 &tensor_, &pad_, rows),
+                                 &tensor_, &pad_, others),
           tensor_(tensor),
           pad_(pad) {
       this->Begin(window);

@@ -136,20 +136,20 @@ int64_t BlockCopies<R>::SlotOf(const Index<R>& index) {
 template <int R>
 DotCopies<R>::DotCopies(Core& core, const Operand& operand, const Blocks<R>& blocks,
                         const DotFormat<R>& format, const void* tensor, const void* pad,
-                        int64_t rows)
+                        int64_t others)
     : BlockCopies<R>(core, operand, blocks, format.bits),
       format_(format),
       tensor_(tensor),
       pad_(pad),
-      rows_(rows == kLiveRows ? 1 : rows),
+      others_(others == kLiveRows ? 1 : others),
       array_bytes_(this->ArrayBytes()),
-      packs_later_(rows == kLiveRows) {}
+      packs_later_(others == kLiveRows) {}
 
 template <int R>
 void DotCopies<R>::Begin(int64_t window) {
   const Box<R> ragged = MostRagged(this->blocks_);
   always_in_place_ = format_.is_in_place_for != nullptr
-                         ? format_.is_in_place_for(this->core_.cpu(), rows_, tensor_, ragged)
+                         ? format_.is_in_place_for(this->core_.cpu(), others_, tensor_, ragged)
                          : format_.is_in_place(tensor_, ragged);
   packs_later_ = packs_later_ && always_in_place_;
   if (always_in_place_ && !packs_later_) return;
@@ -164,7 +164,7 @@ DotView DotCopies<R>::WaitIn(const Index<R>& index) {
   if (!held_ || index != index_) Find(index);
   if (!held_) return view;
   PackedLater* const later = packs_later_ ? this : nullptr;
-  format_.set_view({tensor_, box_, copy_, this->core_.cpu(), rows_, array_bytes_, later}, &view);
+  format_.set_view({tensor_, box_, copy_, this->core_.cpu(), others_, array_bytes_, later}, &view);
   return view;
 }
 

@@ -93,9 +93,10 @@ class DotCopies : private BlockCopies<R>, private PackedLater {
   DotView WaitIn(const Index<R>& index);
 
  protected:
-  /// `rows`: how many a block of B is multiplied with in all, if that is known, or kLiveRows.
+  /// `others`: the rows that a block of B is multiplied with in all, or the columns that one of A
+  /// is, if that is known, or kLiveRows.
   DotCopies(Core& core, const Operand& operand, const Blocks<R>& blocks, const DotFormat<R>& format,
-            const void* tensor, const void* pad, int64_t rows);
+            const void* tensor, const void* pad, int64_t others);
   ~DotCopies() = default;
 
   void Begin(int64_t window);
@@ -109,7 +110,7 @@ class DotCopies : private BlockCopies<R>, private PackedLater {
   const DotFormat<R>& format_;
   const void* const tensor_;
   const void* const pad_;
-  const int64_t rows_;
+  const int64_t others_;
   const int64_t array_bytes_;
   bool held_ = false;
   bool always_in_place_ = false, packs_later_ = false;

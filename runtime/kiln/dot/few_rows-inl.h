@@ -237,30 +237,46 @@ HWY_INLINE int64_t StripCols(int64_t rows) {
   return pairs ? NarrowCols(rows) : StreamedCols(rows);
 }
 
-/// The same with a B in memory.
+/// What a streamed B is made of.
+template <class Dot, class B>
+using ElementOfStreamed = std::conditional_t<std::is_void_v<typename B::ItsStored>, typename Dot::B,
+                                             typename B::ItsStored>;
+
+/// Where it is, for products of so many rows of A.
+template <class Dot, class B>
+HWY_INLINE Distance DistanceOfStreamed(size_t rows, const B& b) {
+  const size_t bytes =
+      (b.by_columns ? b.cols : b.rows) * b.stride * sizeof(ElementOfStreamed<Dot, B>);
+  return DistanceOf<Dot>(RowsOfAPart(rows), b, HWY_MAX(b.array_bytes, bytes));
+}
+
+/// Adds the products of rows of A with the columns of a strip of it to their sums.
+template <class Dot, class A, class B>
+HWY_INLINE void AddStreamed(const A& a, size_t row, size_t rows, const B& b, Distance b_is,
+                            size_t strip, size_t cols, typename Dot::Acc* sums,
+                            size_t sums_stride) {
+  using T = ElementOfStreamed<Dot, B>;
+  const auto* const elements = static_cast<const T*>(b.streamed);
+  const auto stride = static_cast<int64_t>(b.stride);
+  if constexpr (kStreamsColumns<Dot, T>) {
+    if (b.by_columns) {
+      return AddStreamedColumns<Dot>(a, row, rows, /*k=*/0,
+                                     elements + static_cast<int64_t>(strip) * stride, b.rows,
+                                     stride, b_is != Distance::kClose, cols, sums, sums_stride);
+    }
+  }
+  AddStreamedRows<Dot>(a, row, rows, elements + strip, b.rows, stride, b_is, cols, sums,
+                       sums_stride);
+}
+
+/// MultiplyInStrips with a B in memory.
 template <class Dot, class D, class A, class B, class Start, class Finish>
 HWY_INLINE void MultiplyStreamed(D d, size_t begin, size_t end, const A& a, const B& b,
                                  const Start& start, const Finish& finish) {
-  using Acc = typename Dot::Acc;
-  using Stored = typename B::ItsStored;
-  using T = std::conditional_t<std::is_void_v<Stored>, typename Dot::B, Stored>;
-  const auto* const elements = static_cast<const T*>(b.streamed);
-  const size_t bytes =
-      HWY_MAX(b.array_bytes, (b.by_columns ? b.cols : b.rows) * b.stride * sizeof(*elements));
-  const Distance b_is = DistanceOf<Dot>(RowsOfAPart(end - begin), b, bytes);
-  const auto add = [&](size_t row, size_t rows, size_t strip, size_t cols, Acc* sums,
-                       size_t sums_stride) HWY_ATTR {
-    if constexpr (kStreamsColumns<Dot, T>) {
-      if (b.by_columns) {
-        const auto stride = static_cast<int64_t>(b.stride);
-        return AddStreamedColumns<Dot>(a, row, rows, /*k=*/0,
-                                       elements + static_cast<int64_t>(strip) * stride, b.rows,
-                                       stride, b_is != Distance::kClose, cols, sums, sums_stride);
-      }
-    }
-    AddStreamedRows<Dot>(a, row, rows, elements + strip, b.rows, static_cast<int64_t>(b.stride),
-                         b_is, cols, sums, sums_stride);
-  };
+  const Distance b_is = DistanceOfStreamed<Dot>(end - begin, b);
+  const auto add =
+      [&](size_t row, size_t rows, size_t strip, size_t cols, auto* sums, size_t sums_stride)
+          HWY_ATTR { AddStreamed<Dot>(a, row, rows, b, b_is, strip, cols, sums, sums_stride); };
   MultiplyInStrips<Dot>(d, begin, end, a, b.cols, StripCols<Dot>, add, start, finish);
 }
 

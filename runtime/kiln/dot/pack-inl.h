@@ -305,23 +305,6 @@ int64_t DepthFor(const Cpu& cpu, int64_t own, int64_t depth, int64_t rows = kUnk
   return own % kStep == 0 || own >= depth ? RoundUp(chosen, kStep) : own;
 }
 
-/// The same where B may be read unpacked, with rows that are `stride` elements apart.
-template <class As>
-int64_t DepthFor(const Cpu& cpu, int64_t own, int64_t depth, int64_t rows, int64_t stride) {
-  using B = typename DotOf<As>::B;
-  constexpr int64_t kBytes{sizeof(B)};
-  const BAccess access = ChooseBAccess<DotOf<As>, B>(cpu, rows, depth, stride);
-  constexpr int64_t kFewColumns = 128;  // which a row of B cannot have more of than it is long
-  if (access == BAccess::kPacked)
-    return DepthFor<As>(cpu, own, depth, rows, 0 < stride && stride <= kFewColumns);
-  if (access == BAccess::kUnpackedRows) return DepthFor<As>(cpu, own, depth);
-  const KCBytes bytes = KCBytesFor(cpu, kTilesOf8Rows, /*long_rows=*/true);
-  const auto unpacked = [&](int64_t most) {
-    return UnpackedKCBytes(cpu, depth, stride * kBytes, most);
-  };
-  return ChooseKC(depth, kBytes, unpacked(bytes.most), unpacked(bytes.single), kUnknownRows);
-}
-
 /// The same where B may be read along its columns: memory is fastest along long ones, but what all
 /// rows of A have of them is to stay in the L2.
 template <class As>
@@ -331,6 +314,25 @@ int64_t DepthAlongColumns(const Cpu& cpu, int64_t own, int64_t depth, int64_t ro
   constexpr int64_t kBytes{sizeof(typename D::KGroup) / D::kKPerGroup};
   const int64_t most = cpu.l2_bytes / 4 / HWY_MAX(rows, int64_t{1});
   return ChooseKC(depth, kBytes, most, most, kUnknownRows);
+}
+
+/// The same where B may be read unpacked, with rows that are `stride` elements apart.
+template <class As>
+int64_t DepthFor(const Cpu& cpu, int64_t own, int64_t depth, int64_t rows, int64_t stride) {
+  using B = typename DotOf<As>::B;
+  constexpr int64_t kBytes{sizeof(B)};
+  const BAccess access = ChooseBAccess<DotOf<As>, B>(cpu, rows, depth, stride);
+  constexpr int64_t kNarrow = 128;  // which a row of B cannot have more of than it is long
+  if (0 < stride && stride <= FewColumns(/*transposed=*/false))  // and A is read along its rows
+    return DepthAlongColumns<As>(cpu, own, depth, stride);
+  if (access == BAccess::kPacked)
+    return DepthFor<As>(cpu, own, depth, rows, 0 < stride && stride <= kNarrow);
+  if (access == BAccess::kUnpackedRows) return DepthFor<As>(cpu, own, depth);
+  const KCBytes bytes = KCBytesFor(cpu, kTilesOf8Rows, /*long_rows=*/true);
+  const auto unpacked = [&](int64_t most) {
+    return UnpackedKCBytes(cpu, depth, stride * kBytes, most);
+  };
+  return ChooseKC(depth, kBytes, unpacked(bytes.most), unpacked(bytes.single), kUnknownRows);
 }
 
 }  // namespace HWY_NAMESPACE

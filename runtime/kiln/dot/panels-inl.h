@@ -86,7 +86,7 @@ struct FormatOfA {
   using KGroup = typename Multiply::KGroup;
 
   using View = ViewOfA<KGroup>;
-  static constexpr bool kChoosesByRows = false;
+  static constexpr bool kChoosesByOther = true;
 
   static size_t Depth(size_t k) { return PackedKGroupsOf<Multiply>(k); }
   static size_t Bytes(size_t rows, size_t k) {
@@ -111,9 +111,22 @@ struct FormatOfA {
   static bool IsInPlace(const Tensor<const T>&, const Box<R>&) {
     return false;
   }
+  /// Whether packing A does not pay in a product with so many columns.
   template <int R>
-  static View InPlace(const Tensor<const T>&, const Box<R>&) {
-    return {};  // never called
+  static bool IsInPlaceFor(const Cpu&, int64_t columns, const Tensor<const T>& tensor,
+                           const Box<R>& box) {
+    if constexpr (!kStreamsA<Multiply, T, kTransposed>) return false;
+    const std::array<int, 2> dims = box.template ViewDims<2>();
+    const int64_t rows = tensor.shape[dims[kTransposed]], k = tensor.shape[dims[!kTransposed]];
+    return FewColumnsPay(rows, k, columns, kTransposed) && !UsesAmx<Multiply>() &&
+           Rows<T, 2>::IsInPlace(tensor, box);
+  }
+  template <class Streamed = View, int R>
+  static Streamed InPlaceFor(const Cpu&, int64_t /*columns*/, const Tensor<const T>& tensor,
+                             const Box<R>& box) {
+    const auto stride = static_cast<size_t>(tensor.stride[box.template ViewDims<2>()[0]]);
+    return Streamed::Streamed(tensor.template At<R>(box.start), ExtentOf<kTransposed>(box, 0),
+                              ExtentOf<kTransposed>(box, 1), stride, kTransposed);
   }
   template <int R>
   static View ViewOf(const void* data, const Box<R>& box) {
@@ -153,7 +166,15 @@ struct UnpackedA : PackedA<T> {
     return depth >= kLong * kKPerGroup || (-2 * depth <= stride && stride <= 2 * depth);
   }
   template <int R>
-  static View InPlace(const Tensor<const T>& tensor, const Box<R>& box) {
+  static bool IsInPlaceFor(const Cpu& cpu, int64_t columns, const Tensor<const T>& tensor,
+                           const Box<R>& box) {
+    return PackedA<T>::IsInPlaceFor(cpu, columns, tensor, box) || IsInPlace(tensor, box);
+  }
+  template <int R>
+  static View InPlaceFor(const Cpu& cpu, int64_t columns, const Tensor<const T>& tensor,
+                         const Box<R>& box) {
+    if (PackedA<T>::IsInPlaceFor(cpu, columns, tensor, box))
+      return PackedA<T>::template InPlaceFor<View>(cpu, columns, tensor, box);
     if constexpr (!kCanReadUnpacked && !kAmxReadsUnpacked) {
       return {};  // never called
     } else {
@@ -195,7 +216,7 @@ struct FormatOfB {
   using KGroup = typename Multiply::KGroup;
 
   using View = ViewOfB<KGroup, kCanReadUnpackedB<Multiply, T>>;
-  static constexpr bool kChoosesByRows = true;
+  static constexpr bool kChoosesByOther = true;
 
   static size_t Depth(size_t k) { return PackedKGroupsOf<Multiply>(k); }
   static size_t Bytes(size_t k, size_t cols) {

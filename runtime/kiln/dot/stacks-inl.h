@@ -45,7 +45,7 @@ struct StackOf {
   using Element = typename Packed::Element;
   using KGroup = typename Packed::KGroup;
   using View = MatrixStack<typename Packed::View, kLeading>;
-  static constexpr bool kChoosesByRows = false;
+  static constexpr bool kChoosesByOther = false;
 
   template <int R>
   static size_t Bytes(const Shape<R>& block) {

@@ -14,6 +14,7 @@
 #include <type_traits>
 
 #include "kiln/core/version.h"
+#include "kiln/dot/few_columns-inl.h"
 #include "kiln/dot/few_rows-inl.h"
 #include "kiln/dot/sums-inl.h"
 #include "kiln/dot/tile_operands-inl.h"
@@ -307,6 +308,12 @@ HWY_INLINE void MultiplyTiles(RowRange rows, const A& a, const B& any_b, const S
     static_assert(!kGives);
     if (!sums.step.last) return AddTiles<Dot>(rows, a, any_b, sums.ThatAreKept());
   }
+  if (a.streamed != nullptr) {
+    return WithSums<Dot>(sums, start, finish, [&](const auto& first, const auto& last) HWY_ATTR {
+      MultiplyFewColumns<Dot>(ColumnTag<Dot>(), rows.needed_begin, rows.needed_end, a, any_b, first,
+                              last);
+    });
+  }
   const B b = any_b.For(rows.Needed(), FewRows<typename Dot::Arithmetic>(any_b.by_columns));
   if (b.streamed != nullptr) {
     return WithSums<Dot>(sums, start, finish, [&](const auto& first, const auto& last) HWY_ATTR {
@@ -342,6 +349,10 @@ HWY_NOINLINE void AddTiles(RowRange rows, const A& a, const B& any_b,
   using Tiles = TilesOf<Dot, A, B>;
   const B b = any_b.For(rows.Needed(), FewRows<typename Dot::Arithmetic>(any_b.by_columns));
   WithSums(sums, [&](const auto& start, const auto& finish) HWY_ATTR {
+    if (a.streamed != nullptr) {
+      return MultiplyFewColumns<Dot>(ColumnTag<Dot>(), rows.needed_begin, rows.needed_end, a, any_b,
+                                     start, finish);
+    }
     if (b.streamed != nullptr) {
       return MultiplyStreamed<Dot>(ColumnTag<Dot>(), rows.needed_begin, rows.needed_end, a, b,
                                    start, finish);

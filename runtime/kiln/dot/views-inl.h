@@ -36,18 +36,27 @@ HWY_INLINE size_t PanelVectors(size_t c, size_t padded) {
   return TileVectors((padded - c) / hn::Lanes(hn::ScalableTag<KGroup>()));
 }
 
+template <typename KGroup, bool kUnpacked, typename Stored>
+struct ViewOfB;
+
 /// A as a register tile reads it: panels or, with AnySteps, unpacked rows; or rows for AMX, each of
-/// which is a panel of its own.
+/// which is a panel of its own. Or, for few columns of B, where it is.
 template <typename KGroup, class Steps = PanelSteps>
 struct ViewOfA : Steps {
   using ItsSteps = Steps;
+  using Panels = ViewOfA<KGroup>;
 
   const KGroup* groups = nullptr;
   size_t rows = 0;         // that exist, or are padded
   size_t depth = 0;        // groups of k
   ptrdiff_t to_panel = 0;  // groups from one to the next
   size_t panel_rows = kPanelRows;
-  size_t l2_bytes = kTypicalCpu.l2_bytes;
+  size_t l2_bytes = kTypicalCpu.l2_bytes, last_cache_bytes = kTypicalCpu.last_cache_bytes;
+  size_t array_bytes = 0;          // of what this is a block of, if that is known
+  const void* streamed = nullptr;  // element 0, if it is read where it is for few columns
+  size_t stride = 0;               // then: elements from one row of the array to the next
+  size_t elements = 0;             // and of K
+  bool transposed = false;         // and whether the array is [k, m]
 
   static ViewOfA OfPanels(const KGroup* groups, size_t rows, size_t depth) {
     return {Steps(), groups, rows, depth, static_cast<ptrdiff_t>(PanelAKGroups(depth))};
@@ -58,6 +67,31 @@ struct ViewOfA : Steps {
 
   static ViewOfA OfSingleRows(const KGroup* groups, size_t rows, size_t depth, ptrdiff_t stride) {
     return {Steps(), groups, rows, depth, stride, 1};
+  }
+
+  static ViewOfA Streamed(const void* first, size_t rows, size_t k, size_t stride,
+                          bool transposed) {
+    ViewOfA view;
+    view.rows = rows;
+    view.streamed = first;
+    view.stride = stride;
+    view.elements = k;
+    view.transposed = transposed;
+    return view;
+  }
+
+  /// The B of the product of the transposes, if it is streamed.
+  ViewOfB<KGroup, false, void> AsB() const {
+    ViewOfB<KGroup, false, void> b;
+    b.streamed = streamed;
+    b.rows = elements;
+    b.cols = rows;
+    b.stride = stride;
+    b.by_columns = !transposed;
+    b.l2_bytes = l2_bytes;
+    b.last_cache_bytes = last_cache_bytes;
+    b.array_bytes = array_bytes;
+    return b;
   }
 
   /// KGroup 0 of a row.
@@ -116,6 +150,30 @@ struct ViewOfB {
   static ViewOfB StreamedColumns(const void* first, size_t depth, size_t rows, size_t cols,
                                  size_t stride) {
     return {nullptr, depth, cols, stride, 0, first, /*by_columns=*/true, rows};
+  }
+
+  /// `count` rows of a streamed one of T, from k on.
+  template <typename T>
+  ViewOfB Piece(size_t k, size_t count) const {
+    ViewOfB piece = *this;
+    piece.streamed = static_cast<const T*>(streamed) + k * (by_columns ? 1 : stride);
+    piece.rows = count;
+    return piece;
+  }
+
+  bool IsPacked() const { return streamed == nullptr && !IsUnpacked(); }
+  /// The k-groups of a column, unless it is streamed.
+  struct Column {
+    const KGroup* first;
+    size_t to_k;
+  };
+  Column ColumnAt(size_t column) const {
+    if (IsUnpacked()) return {groups + column, stride};
+    const size_t lanes = hn::Lanes(hn::ScalableTag<KGroup>()), padded = PaddedCols<KGroup>(cols);
+    const auto width_at = [&](size_t c) { return PanelVectors<KGroup>(c, padded) * lanes; };
+    size_t panel = 0, width = width_at(0);
+    for (; column >= panel + width; width = width_at(panel)) panel += width;
+    return {groups + panel * (depth + 1) + (column - panel), width};
   }
 
   /// As so many rows of A read it, where they are few up to `few_rows`.

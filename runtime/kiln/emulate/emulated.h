@@ -78,7 +78,7 @@ struct Emulated {
     [[gnu::noinline]] DotIn(Core& core, const Operand& operand, const DotFormat<R>& format,
                             const Tensor<const T>& tensor, const std::array<BlockDim, R>& dims,
                             const Pad<T>& pad = NoPad(), int buffers = 2, int64_t /*window*/ = 0,
-                            int64_t /*rows*/ = 0)
+                            int64_t /*others*/ = 0)
         : internal::EmulatedDotIn<R>(core, operand, tensor.data,
                                      {tensor.template extents<R>(), dims},
                                      internal::ElementTypeOf<T>(), format, &tensor_, &pad_, buffers,

@@ -40,7 +40,7 @@ struct DotBlock {
   const Box<R>& box;
   const void* copy;  // what the format has made of it, or null: it is read where it is
   const Cpu& cpu;
-  int64_t rows = 0;              // of products with a B
+  int64_t others = 0;            // rows or columns of the other operand that it is multiplied with
   int64_t array_bytes = 0;       // of what it is a block of, if that is known
   PackedLater* later = nullptr;  // who packs it if that turns out to pay
 };
@@ -53,8 +53,9 @@ struct DotFormat {
   size_t bits;  // of an element
   size_t (*bytes)(const Shape<R>& block);
   bool (*is_in_place)(const void* tensor, const Box<R>& box);
-  /// Whether packing B does not pay in products of so many rows; null: of an A.
-  bool (*is_in_place_for)(const Cpu& cpu, int64_t rows, const void* tensor, const Box<R>& box);
+  /// Whether packing does not pay in products with so many rows or columns of the other operand;
+  /// null: that does not matter.
+  bool (*is_in_place_for)(const Cpu& cpu, int64_t others, const void* tensor, const Box<R>& box);
   void (*copy)(const void* tensor, const Box<R>& box, const void* pad, void* to);
   void (*set_view)(const internal::DotBlock<R>& block, DotView* view);
 };
@@ -74,9 +75,9 @@ struct TableOf {
   static bool IsInPlace(const void* tensor, const Box<R>& box) {
     return Format::IsInPlace(TensorOf(tensor), box);
   }
-  static bool IsInPlaceFor(const Cpu& cpu, int64_t rows, const void* tensor,
-                           const Box<R>& box) requires(Format::kChoosesByRows) {
-    return Format::IsInPlaceFor(cpu, rows, TensorOf(tensor), box);
+  static bool IsInPlaceFor(const Cpu& cpu, int64_t others, const void* tensor,
+                           const Box<R>& box) requires(Format::kChoosesByOther) {
+    return Format::IsInPlaceFor(cpu, others, TensorOf(tensor), box);
   }
   static void Copy(const void* tensor, const Box<R>& box, const void* pad, void* to) {
     Format::Copy(TensorOf(tensor), box, *static_cast<const Pad<T>*>(pad), to);
@@ -84,8 +85,8 @@ struct TableOf {
   static View ViewOf(const DotBlock<R>& block) {
     if (block.copy != nullptr) return Format::ViewOf(block.copy, block.box);
     const Tensor<const T>& tensor = TensorOf(block.tensor);
-    if constexpr (Format::kChoosesByRows) {
-      return Format::InPlaceFor(block.cpu, block.rows, tensor, block.box);
+    if constexpr (Format::kChoosesByOther) {
+      return Format::InPlaceFor(block.cpu, block.others, tensor, block.box);
     } else {
       return Format::InPlace(tensor, block.box);
     }
@@ -93,24 +94,24 @@ struct TableOf {
   static void SetView(const DotBlock<R>& block, DotView* to) {
     View view = ViewOf(block);
     if constexpr (requires { view.l2_bytes; }) view.l2_bytes = Unsigned(block.cpu.l2_bytes);
-    if constexpr (Format::kChoosesByRows) {
+    if constexpr (Format::kChoosesByOther) {
       view.array_bytes = Unsigned(block.array_bytes);
       view.last_cache_bytes = Unsigned(block.cpu.last_cache_bytes);
-      view.later = block.later;
     }
+    if constexpr (requires { view.later; }) view.later = block.later;
     std::memcpy(to->bytes, static_cast<const void*>(&view), sizeof(View));
   }
   static constexpr DotFormat<R> Make() {
     DotFormat<R> table{kBitsOf<T>, Bytes, IsInPlace, nullptr, Copy, SetView};
-    if constexpr (Format::kChoosesByRows) table.is_in_place_for = IsInPlaceFor;
+    if constexpr (Format::kChoosesByOther) table.is_in_place_for = IsInPlaceFor;
     return table;
   }
 };
 
 }  // namespace internal
 
-/// The table of a format. Formats that choose by the rows of a product where a block is have
-/// IsInPlaceFor(cpu, rows, tensor, box) and InPlaceFor of the same beside IsInPlace and InPlace.
+/// The table of a format. Formats that choose by the other operand where a block is have
+/// IsInPlaceFor(cpu, others, tensor, box) and InPlaceFor of the same beside IsInPlace and InPlace.
 template <class Format, int R>
 inline constexpr DotFormat<R> kDotFormat = internal::TableOf<Format, R>::Make();
 

@@ -251,7 +251,8 @@ std::string CheckRows(size_t first, size_t depth, size_t stride, size_t shift, b
   if (!unpacked) return "";
   const auto buffer = hwy::AllocateAligned<uint8_t>(Format::Bytes(box));
   Format::Copy(array, box, Pad<T>(NoPad()), buffer.get());
-  const auto packed = Format::ViewOf(buffer.get(), box), rows = Format::InPlace(array, box);
+  const auto packed = Format::ViewOf(buffer.get(), box),
+             rows = Format::InPlaceFor(kTypicalCpu, kUnknownRows, array, box);
   if (rows.rows != packed.rows || PackedKGroupsOf<D>(depth) != packed.depth)
     return name + ": extents";
   for (size_t r = 0; r < 6; ++r) {

@@ -1,0 +1,178 @@
+// A product with few columns of B, as of a matrix and a vector: the transposes are a product of few
+// rows, which are the columns of B, with A where it is. Packing A, which is used once, would take
+// longer than reading it.
+#if defined(KILN_FEW_COLUMNS_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
+#ifdef KILN_FEW_COLUMNS_INL_H_
+#undef KILN_FEW_COLUMNS_INL_H_
+#else
+#define KILN_FEW_COLUMNS_INL_H_
+#endif
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <type_traits>
+
+#include "kiln/core/version.h"
+#include "kiln/dot/few_rows-inl.h"
+#include "kiln/dot/k_groups-inl.h"
+#include "kiln/simd/lanes-inl.h"
+
+KILN_BEFORE_NAMESPACE();
+namespace kiln::inline KILN_ABI {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Columns of B up to which they are few: more are multiplied in less time by register tiles, for
+/// which an A is packed that is transposed (Zen 4, f32: 8 and 16 columns take 0.8 and 1.35 of the
+/// time; of an A that is transposed 16 take 0.6, 32 0.75 to 0.9).
+constexpr size_t kMaxFewColumns = 32;
+constexpr int64_t FewColumns(bool transposed) { return transposed ? kMaxFewColumns : 8; }
+
+/// Whether a product is so large that to turn the columns of B into rows, and the sums back, is
+/// little of it.
+constexpr bool FewColumnsPay(int64_t rows, int64_t depth, int64_t columns, bool transposed) {
+  return 0 < columns && columns <= FewColumns(transposed) &&
+         rows >= HWY_MAX(4 * columns, int64_t{16}) && (transposed || depth >= 32 * columns);
+}
+
+/// How the transposes are multiplied, whose first operand is B.
+template <class D>
+struct TransposedDot {
+  using type = std::conditional_t<std::is_same_v<typename D::A, typename D::B>, D,
+                                  Dot<typename D::B, typename D::A>>;
+};
+
+/// Whether an A of T, or the transpose of one, is read where it is for few columns.
+template <class D, typename T, bool kTransposed>
+constexpr bool kStreamsA = std::is_same_v<T, typename D::A> &&
+                           (kTransposed || kStreamsColumns<typename TransposedDot<D>::type, T>);
+
+/// K-group k of a column of a streamed B of `rows`, as panels have it but for what they flip.
+template <class D, class B>
+HWY_INLINE typename D::KGroup StreamedKGroup(const B& b, size_t k, size_t column) {
+  using T = ElementOfStreamed<D, B>;
+  const auto* const first = static_cast<const T*>(b.streamed);
+  T elements[2 * D::kKPerGroup] = {};  // k and its neighbour, which changes places with it
+  const size_t even = D::kSwapsPairs ? k & ~size_t{1} : k;
+  for (size_t i = 0; i < (D::kSwapsPairs ? 2 : D::kKPerGroup); ++i) {
+    const size_t row = even * D::kKPerGroup + i;
+    if (row >= b.rows) break;
+    elements[i] = first[b.by_columns ? column * b.stride + row : row * b.stride + column];
+  }
+  return KGroupAt<D>(elements, k - even);
+}
+
+/// The columns of B as rows of an A, in panels, a piece of K at a time.
+template <class D, class Panels, class B>
+class ColumnsAsRows {
+  using KGroup = typename D::KGroup;
+
+ public:
+  explicit ColumnsAsRows(const B& b) : b_(b), panels_(DivUp(b.cols, kPanelRows)) {}
+
+  size_t MostKGroups() const { return kMost / (panels_ * kPanelRows); }
+
+  /// `count` k-groups from k on.
+  Panels Pack(size_t k, size_t count) {
+    auto view = Panels::OfPanels(groups_, b_.cols, count);
+    view.to_panel = static_cast<ptrdiff_t>(kPanelRows * count);
+    const hn::CappedTag<KGroup, kPanelRows> d;
+    KGroup* to = groups_;
+    for (size_t panel = 0; panel < panels_; ++panel) {
+      const size_t c = panel * kPanelRows, left = HWY_MIN(b_.cols - c, kPanelRows);
+      for (size_t i = k; i < k + count && b_.streamed != nullptr; ++i, to += kPanelRows)
+        for (size_t j = 0; j < left; ++j) to[j] = StreamedKGroup<D>(b_, i, c + j);
+      if (b_.streamed != nullptr) continue;
+      const auto [first, to_k] = b_.ColumnAt(c);
+      const KGroup* from = first + k * to_k;
+      for (size_t i = 0; i < count; ++i, from += to_k, to += kPanelRows) {
+        if (b_.IsPacked() && hn::Lanes(d) == kPanelRows) {
+          hn::StoreU(Flip<D>(hn::LoadU(d, from), FlipOf<D>()), d, to);
+        } else {
+          for (size_t j = 0; j < left; ++j) to[j] = Unflipped(from[j]);
+        }
+      }
+    }
+    return view;
+  }
+
+  /// What undoes the flip of the other operand in the sums of a column that has been packed: see
+  /// StartOfRow.
+  template <class Transposed>
+  typename D::Acc StartOf(const Panels& packed, size_t column) const {
+    using T = typename Transposed::A;
+    const KGroup* group = packed.At(column);
+    typename D::Acc sum = 0;
+    for (size_t i = 0; i < packed.depth; ++i, group += kPanelRows) {
+      T elements[sizeof(KGroup) / sizeof(T)];
+      memcpy(elements, group, sizeof(KGroup));
+      for (const T element : elements) sum += element;
+    }
+    return sum * (std::is_signed_v<T> ? -128 : 128);
+  }
+
+ private:
+  static constexpr size_t kMost = (size_t{64} << 10) / sizeof(KGroup);
+
+  static KGroup Unflipped(KGroup group) {
+    if constexpr (D::kFlip != 0) group ^= static_cast<KGroup>(FlipOf<D>());
+    return group;
+  }
+
+  const B& b_;
+  const size_t panels_;
+  HWY_ALIGN KGroup groups_[kMost];
+};
+
+/// Rows `begin` to `end` of a streamed A by few columns of B, between `start` and `finish`.
+template <class D, class Tag, class A, class B, class Start, class Finish>
+HWY_INLINE void MultiplyFewColumns(Tag, size_t begin, size_t end, const A& a, const B& b,
+                                   const Start& start, const Finish& finish) {
+  using Transposed = typename TransposedDot<D>::type;
+  using Acc = typename D::Acc;
+  const hn::ScalableTag<Acc> da;
+  HWY_ALIGN Acc sums[kMaxFewColumns * SumsStride(StreamedCols(kMaxFewColumns))];
+  HWY_ALIGN Acc line[RoundUp(kMaxFewColumns, hn::MaxLanes(da))];
+  ColumnsAsRows<D, typename A::Panels, B> columns(b);
+  const auto of_a = a.AsB();
+  const size_t elements = columns.MostKGroups() * D::kKPerGroup;
+  const Distance a_is = DistanceOfStreamed<Transposed>(b.cols, of_a);
+  const auto strip_rows = Unsigned(StripCols<Transposed>(static_cast<int64_t>(b.cols)));
+  const size_t stride = SumsStride(strip_rows);
+  const auto for_columns = [&](size_t row, const auto& fn) HWY_ATTR {
+    const size_t n = hn::Lanes(da);
+    for (size_t c = 0; c < b.cols; c += n) fn(Part<Tag>(HWY_MIN(b.cols - c, n)), line + c, row, c);
+  };
+  for (size_t strip = begin; strip < end; strip += strip_rows) {
+    const size_t rows = HWY_MIN(strip_rows, end - strip);
+    for (size_t r = 0; r < rows; ++r) {
+      for_columns(strip + r, [&](auto at, Acc* to, size_t row, size_t c)
+                                 HWY_ATTR { hn::Store(start(at, row, c), da, to); });
+      for (size_t c = 0; c < b.cols; ++c) sums[c * stride + r] = line[c];
+    }
+    for (size_t k = 0; k < of_a.rows; k += elements) {
+      const size_t piece = HWY_MIN(elements, of_a.rows - k);
+      const auto packed = columns.Pack(k / D::kKPerGroup, KGroupsOf<D>(piece));
+      if constexpr (Transposed::kFlip != 0) {
+        for (size_t c = 0; c < b.cols; ++c) {
+          const Acc more = columns.template StartOf<Transposed>(packed, c);
+          for (size_t r = 0; r < rows; ++r) sums[c * stride + r] += more;
+        }
+      }
+      AddStreamed<Transposed>(packed, 0, b.cols, of_a.template Piece<typename D::A>(k, piece), a_is,
+                              strip, rows, sums, stride);
+    }
+    for (size_t r = 0; r < rows; ++r) {
+      for (size_t c = 0; c < b.cols; ++c) line[c] = sums[c * stride + r];
+      for_columns(strip + r, [&](auto at, const Acc* from, size_t row, size_t c)
+                                 HWY_ATTR { finish(at, hn::Load(da, from), row, c); });
+    }
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace kiln::inline KILN_ABI
+HWY_AFTER_NAMESPACE();
+#endif
