@@ -30,6 +30,7 @@
 #define HWY_TARGET_INCLUDE "attention_dkv.cc"
 #include "hwy/foreach_target.h"  // first: compiles the rest once per target
 #include "kiln/kiln-inl.h"
+#include "kiln/dot/matrices-inl.h"
 #include "kiln/dot/panels-inl.h"
 
 #ifndef KILN_TEXT_OF_attention_dkv
@@ -187,8 +188,8 @@ static void RunStep(const Step& step) {
     }
 
     // attention_dkv.yaml:59  k_acc += dot(T(ds).T, q)
-    const auto panels_4 = PackA<bf16>(
-        Tile<const bf16, 2>{ds.At(0, 0), {ds.stride[1], ds.stride[0]}},
+    const auto panels_4 = PackAFor<bf16>(
+        d_size, Tile<const bf16, 2>{ds.At(0, 0), {ds.stride[1], ds.stride[0]}},
         n_size, bq, step.panels_4_memory);
     const auto panels_5 = PackB<bf16>(
         Tile<const bf16, 2>{q.At(0, 0), {q.stride[0], q.stride[1]}},

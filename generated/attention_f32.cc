@@ -23,6 +23,7 @@
 #define HWY_TARGET_INCLUDE "attention_f32.cc"
 #include "hwy/foreach_target.h"  // first: compiles the rest once per target
 #include "kiln/kiln-inl.h"
+#include "kiln/dot/matrices-inl.h"
 #include "kiln/dot/panels-inl.h"
 
 #ifndef KILN_TEXT_OF_attention_f32

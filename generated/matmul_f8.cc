@@ -120,8 +120,7 @@ static void RunGrid(const Call& call, Core& core) {
 
   DotIn<Tiers, bf16, 2> x(core, {"x", 0, 13}, target.x_format, call.x,
                           {Clipped(blocks.i), Blocked(group)}, Pad<bf16>(FromBits<bf16>(0x0000)),
-                          /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0,
-                          /*columns=*/call.n);
+                          /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
   In<Tiers, Rows<f8e4m3fn, 2>, 2> w(core, {"w", 1, 18}, call.w, {Blocked(group), Clipped(blocks.j)},
                                     Pad<f8e4m3fn>(FromBits<f8e4m3fn>(0x00)), /*buffers=*/2,
                                     /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0);

@@ -119,7 +119,7 @@ static void RunGrid(const Call& call, Core& core) {
 
   DotIn<Tiers, float, 2> x(core, {"x", 0, 13}, target.x_format, call.x,
                            {Clipped(blocks.i), Blocked(group)}, Pad<float>(0.0f), /*buffers=*/2,
-                           /*window=*/steps[1] > 1 ? steps[2] : 0, /*columns=*/call.n);
+                           /*window=*/steps[1] > 1 ? steps[2] : 0);
   In<Tiers, Rows<i4, 2>, 2> w(core, {"w", 1, 18}, call.w, {Blocked(group), Clipped(blocks.j)},
                               Pad<i4>(FromBits<i4>(0x0)), /*buffers=*/2,
                               /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0);

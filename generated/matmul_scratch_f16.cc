@@ -12,6 +12,7 @@
 #define HWY_TARGET_INCLUDE "matmul_scratch_f16.cc"
 #include "hwy/foreach_target.h"  // first: compiles the rest once per target
 #include "kiln/kiln-inl.h"
+#include "kiln/dot/matrices-inl.h"
 #include "kiln/dot/panels-inl.h"
 
 #ifndef KILN_TEXT_OF_matmul_scratch_f16
@@ -64,8 +65,8 @@ static void RunStep(const Step& step) {
   const ReductionStep when{.first = point[2] == 0, .last = point[2] + 1 == steps[2]};
   const size_t m_size = x.high[0], k_size = x.high[1], n_size = y.high[1];
   // matmul_scratch.yaml:34  acc += dot(x, y)                   # bf16 times bf16 gives f32
-  const auto panels_0 = PackA<float>(
-      Tile<const f16, 2>{x.At(0, 0), {x.stride[0], x.stride[1]}},
+  const auto panels_0 = PackAFor<float>(
+      n_size, Tile<const f16, 2>{x.At(0, 0), {x.stride[0], x.stride[1]}},
       m_size, k_size, step.panels_0_memory);
   const auto panels_1 = PackBFor<float>(
       m_size, Tile<const f16, 2>{y.At(0, 0), {y.stride[0], y.stride[1]}},

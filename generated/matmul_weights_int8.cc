@@ -119,8 +119,7 @@ static void RunGrid(const Call& call, Core& core) {
 
   DotIn<Tiers, bf16, 2> x(core, {"x", 0, 13}, target.x_format, call.x,
                           {Clipped(blocks.i), Clipped(bk)}, Pad<bf16>(FromBits<bf16>(0x0000)),
-                          /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0,
-                          /*columns=*/call.n);
+                          /*buffers=*/2, /*window=*/steps[1] > 1 ? steps[2] : 0);
   In<Tiers, Rows<int8_t, 2>, 2> w(core, {"w", 1, 18}, call.w, {Clipped(bk), Clipped(blocks.j)},
                                   Pad<int8_t>(0), /*buffers=*/2,
                                   /*window=*/steps[0] > 1 ? steps[1] * steps[2] : 0);

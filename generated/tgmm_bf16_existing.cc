@@ -29,6 +29,7 @@
 #define HWY_TARGET_INCLUDE "tgmm_bf16_existing.cc"
 #include "hwy/foreach_target.h"  // first: compiles the rest once per target
 #include "kiln/kiln-inl.h"
+#include "kiln/dot/matrices-inl.h"
 #include "kiln/dot/panels-inl.h"
 #include "kiln/host/prepare.h"
 

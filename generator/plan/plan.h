@@ -99,7 +99,7 @@ struct OperandPlan {
   bool unpacked = false;   // FindInPlace: an A that is read in place unless its rows are far apart
   SpaceId rows_per_b;      // FindInPlace: a B, for few rows of this space
   bool live_rows = false;  // FindInPlace: of which only a step knows how many it needs
-  SpaceId columns_per_a;   // FindInPlace: an A, for few columns of this space
+  SpaceId columns_per_a;   // FindFewColumns: an A, for few columns of this space
   bool watched = false;    // FindWatched
   bool knows_first = false, knows_last = false;  // FindVisits
   /// What the elements of an output hold that no step has stored.

@@ -168,7 +168,8 @@ struct Pack {
   Place place;
   LoopId row, col;
   Stages body;
-  SpaceId rows;             // of a B that few rows of A need not have packed: these rows
+  // Of a B that few rows of A need not have packed, or an A that few columns of B need not: these.
+  SpaceId others;
   ElementPtr value;         // null: `place` has the elements
   bool by_columns = false;  // then: vectors of it are parts of columns, not of rows
   // Then, if it is scaled (plan/scaled.h): few rows of A multiply what is stored, and scale their

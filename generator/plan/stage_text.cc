@@ -37,6 +37,11 @@ std::string StageText::BufferName(BufferId buffer) const {
   return (b.name.empty() ? "value" : b.name) + "#" + std::to_string(buffer.number());
 }
 
+std::string StageText::UnlessFew(const stage::Pack& pack) const {
+  const char* const which = plan_[pack.panels].side == Side::kA ? "columns" : "rows";
+  return ", unless few " + std::string(which) + " of " + SpaceName(pack.others) + " use it";
+}
+
 std::string StageText::VariableName(VariableId variable) const {
   const Variable& v = plan_[variable];
   const std::string number = "#" + NumberOf(variable, &variables_);
@@ -168,8 +173,7 @@ void StageText::One(const Stage& of, int indent) {
              over(s.row) + ", columns " + over(s.col) +
              (s.low ? ", depth from " + Text(*s.low) : "") +
              (s.high ? ", depth before " + Text(*s.high) : "") +
-             (s.rows && !s.value ? ", unless few rows of " + SpaceName(s.rows) + " use it" : "") +
-             (s.body.empty() ? "" : ", after"));
+             (s.others && !s.value ? UnlessFew(s) : "") + (s.body.empty() ? "" : ", after"));
         Prefetches(s.prefetches, indent + 1);
         if (s.scaled) {
           Line("rows of A, if few, multiply what is stored" +

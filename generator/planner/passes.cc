@@ -8,6 +8,7 @@
 #include "generator/planner/analyze/host_calls.h"
 #include "generator/planner/analyze/reuse.h"
 #include "generator/planner/analyze/stored_again.h"
+#include "generator/planner/decide/few_columns.h"
 #include "generator/planner/decide/free_blocks.h"
 #include "generator/planner/decide/in_place.h"
 #include "generator/planner/decide/live_depth.h"
@@ -304,6 +305,7 @@ void JoinRows(Planning& p) { TakeRowsTogether(p.plan); }
 void WidenLanes(Planning& p) { FindWideLanes(p.plan); }
 void Stream(Planning& p) { FindStreams(p.plan); }
 void PackFromRegisters(Planning& p) { PackComputed(p.plan); }
+void MultiplyByFewColumns(Planning& p) { FindFewColumns(p.plan); }
 
 constexpr Pass kPasses[] = {
     {"operands", DescribeOperands,
@@ -357,6 +359,8 @@ constexpr Pass kPasses[] = {
     {"stream", Stream, "an output that a pass does nothing but write may go past the caches"},
     {"computed", PackFromRegisters,
      "what is computed for nothing but a dot is packed as it is computed"},
+    {"columns", MultiplyByFewColumns,
+     "Direct may multiply a left operand where it is, if the right one has few columns"},
 };
 
 }  // namespace

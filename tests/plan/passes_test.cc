@@ -248,6 +248,17 @@ body: |
   o = x * 2
 )yaml";
 
+constexpr const char* kVectors = R"yaml(kernel: k
+inputs:
+  w: f32[64, 512]
+  h: f16[64, 512]
+  x: f32[512, 4]
+outputs:
+  o: f32[64, 4]
+body: |
+  o = dot(w, x) + dot(h, x)
+)yaml";
+
 struct PassExample {
   const char* pass;
   const char* spec;
@@ -265,6 +276,7 @@ constexpr PassExample kPassExamples[] = {
     {"sums", kInOutput},     {"one-body", kMatmul},   {"visits", kVisited},
     {"hoist", kSelected},    {"across", kTransposed}, {"rows", kColumns},
     {"wide", kTaken},        {"stream", kRows},       {"computed", kTwice},
+    {"columns", kVectors},
 };
 
 std::vector<std::string> PlanAfter(const std::string& text, const std::string& pass) {

@@ -33,6 +33,8 @@ TEST_CASE("a text without dots includes no header of them") {
 TEST_CASE("a text includes a header for each kind of its dots") {
   const std::string panels = "kiln/dot/panels-inl.h";
   CHECK(HeadersOf("  o = dot(x, y)\n") == Headers{panels});
+  CHECK(HeadersOf("  o = dot(x[:, 0:8], y[0:8, :])\n") ==
+        Headers{"kiln/dot/matrices-inl.h", panels});
   CHECK(HeadersOf("  o = dot(x, y * s)\n") == Headers{"kiln/dot/computed-inl.h", panels});
   CHECK(HeadersOf("  o = dot(x, f32(w) * s)\n") == Headers{panels, "kiln/dot/scaled-inl.h"});
   CHECK(HeadersOf("  o = 0\n  for i in range(4):\n    o += dot(a[i], b[i])\n") ==

@@ -3,42 +3,13 @@
 #include <algorithm>
 #include <set>
 
-#include "generator/data/dtype.h"
 #include "generator/plan/walk.h"
+#include "generator/planner/decide/unpacked.h"
 
 namespace kiln {
 namespace {
 
 using stage::InPlace;
-
-/// Types whose k-groups are elements as they are. Others are converted as they are packed.
-bool IsMultipliedUnpacked(DType type) {
-  switch (type) {
-    case DType::kF32:
-    case DType::kF64:
-    case DType::kBF16:
-    case DType::kI32:
-    case DType::kI8:
-    case DType::kU8:
-      return true;
-    case DType::kF16:
-    case DType::kF8E4M3FN:
-    case DType::kF8E5M2:
-    case DType::kF8E8M0FNU:
-    case DType::kBool:
-    case DType::kI4:
-    case DType::kU4:
-    case DType::kI16:
-    case DType::kU16:
-    case DType::kU32:
-    case DType::kI64:
-    case DType::kIndex:
-    case DType::kWeakInt:
-    case DType::kWeakFloat:
-      return false;
-  }
-  __builtin_unreachable();
-}
 
 std::set<SpaceId> SpacesOfRowsPerB(const Plan& plan, RefId b) {
   std::set<SpaceId> spaces;
@@ -51,40 +22,6 @@ std::set<SpaceId> SpacesOfRowsPerB(const Plan& plan, RefId b) {
     });
   }
   return spaces;
-}
-
-/// Whether the elements of a B are computed where it is packed or multiplied.
-bool IsComputed(const Plan& plan, PanelsId panels) {
-  bool computed = false;
-  for (const BodyPlan& body : plan.bodies) {
-    ForEachStage(body.stages, [&](const Stage& stage) {
-      const auto* pack = As<stage::Pack>(stage);
-      computed = computed || (pack && pack->panels == panels && pack->value);
-    });
-  }
-  return computed;
-}
-
-std::set<SpaceId> SpacesOfColumnsPerA(const Plan& plan, RefId a) {
-  std::set<SpaceId> spaces;
-  for (const BodyPlan& body : plan.bodies) {
-    ForEachStage(body.stages, [&](const Stage& stage) {
-      const auto* dot = As<stage::Dot>(stage);
-      if (!dot || dot->a.ref != a) return;
-      const bool computed = !dot->b.ref && IsComputed(plan, dot->b.panels);
-      spaces.insert(computed ? SpaceId() : plan[dot->col].space);
-    });
-  }
-  return spaces;
-}
-
-/// Whether a space may have so few elements. One of which Direct chooses the blocks has those of
-/// its array.
-bool MayHaveFew(const Plan& plan, SpaceId space, int64_t few) {
-  const auto is_free = [&](const FreeBlock& block) { return block.space == space; };
-  const std::optional<int64_t> extent = plan[space].extent.Constant();
-  return !extent || *extent <= few ||
-         std::any_of(plan.free_blocks.begin(), plan.free_blocks.end(), is_free);
 }
 
 /// Whether a mask bounds the rows that each dot multiplies it with.
@@ -131,21 +68,6 @@ void FindReuseOfB(Plan& plan) {
     rows->reuse = columns->extent;
     rows->depth = depth->extent;
   }
-}
-
-/// Whether a dot that multiplies the panels stores to the buffer, while tiles still read there.
-bool IsStoredMeanwhile(const Plan& plan, PanelsId panels, BufferId buffer) {
-  bool stored = false;
-  for (const BodyPlan& body : plan.bodies) {
-    ForEachStage(body.stages, [&](const Stage& stage) {
-      const auto* dot = As<stage::Dot>(stage);
-      if (!dot || (dot->a.panels != panels && dot->b.panels != panels)) return;
-      ForEachPlace(dot->body, [&](const Place& place, bool writes) {
-        stored = stored || (writes && RootOf(plan, place.buffer) == RootOf(plan, buffer));
-      });
-    });
-  }
-  return stored;
 }
 
 /// A matrix that the body takes out of an input may be so small that it stays in the L1
@@ -196,22 +118,6 @@ bool IsOfTaps(const Plan& plan, PanelsId panels) {
   return of_taps;
 }
 
-/// Whether elements of the type become f32 where a dot of f32 loads them.
-bool IsWidened(DType stored, DType element) {
-  return element == DType::kF32 && IsNarrowFloat(stored);
-}
-
-/// Whether a B that is packed could be read where it is until its dot is done.
-bool StaysAsItIs(const Plan& plan, const stage::Pack& pack) {
-  const BufferId buffer = pack.place.buffer;
-  const Ref* ref = plan.RefOf(buffer);
-  const bool lent = ref && plan.kernel->BorrowerOf(plan[buffer].ref.number()) >= 0;
-  const DType stored = plan[buffer].dtype, element = plan[pack.panels].element;
-  return !pack.value && !pack.low && !pack.high && !pack.live && !lent &&
-         (stored == element || IsWidened(stored, element)) &&
-         !IsStoredMeanwhile(plan, pack.panels, buffer);
-}
-
 /// Whether few rows may multiply it, and it is not so small that packing it is nothing to them. A
 /// block of more rows can have few of them where its array ends; that is looked at for a B that is
 /// widened alone, whose dots have no operand that Direct reads in place by itself.
@@ -234,13 +140,13 @@ void FindRowsOfB(const Plan& plan, Stages& stages) {
     ForEachList(stages[i], [&](Stages& list) { FindRowsOfB(plan, list); });
     auto* pack = As<stage::Pack>(stages[i]);
     const bool is_b = pack && plan[pack->panels].side == Side::kB;
-    if (!is_b || pack->in_place != InPlace::kNever || !StaysAsItIs(plan, *pack)) continue;
+    if (!is_b || pack->in_place == InPlace::kAlways || !StaysAsItIs(plan, *pack)) continue;
     size_t next = i + 1;
     while (next < stages.size() && Is<stage::Pack, stage::Define>(stages[next])) ++next;
     const auto* dot = next < stages.size() ? As<stage::Dot>(stages[next]) : nullptr;
     const bool is_its = dot && dot->b.panels == pack->panels;
     if (is_its && MayBeForFew(plan, *pack, plan.SpaceOf(dot->row).extent))
-      pack->rows = plan[dot->row].space;
+      pack->others = plan[dot->row].space;
   }
 }
 
@@ -265,15 +171,12 @@ void FindInPlace(Plan& plan) {
       continue;  // an output writes there while it is needed
     if (!IsMultipliedUnpacked(kernel[ref].dtype)) continue;
     operand.unpacked = operand.layout == Layout::kPackedA;
-    if (operand.layout == Layout::kRows || kernel[ref].view.size() != 2) continue;
     const bool is_b = operand.layout == Layout::kPackedB || operand.layout == Layout::kPackedBT;
-    const std::set<SpaceId> spaces =
-        is_b ? SpacesOfRowsPerB(plan, ref) : SpacesOfColumnsPerA(plan, ref);
-    constexpr int64_t kMaxFewColumns = 32;  // and FewColumns of the runtime
-    if (spaces.size() != 1) continue;
-    if (!is_b && !MayHaveFew(plan, *spaces.begin(), kMaxFewColumns)) continue;
-    (is_b ? operand.rows_per_b : operand.columns_per_a) = *spaces.begin();
-    operand.live_rows = is_b && HasLiveRows(plan, ref);
+    if (!is_b) continue;
+    const std::set<SpaceId> spaces = SpacesOfRowsPerB(plan, ref);
+    if (spaces.size() != 1 || kernel[ref].view.size() != 2) continue;
+    operand.rows_per_b = *spaces.begin();
+    operand.live_rows = HasLiveRows(plan, ref);
   }
   FindReuseOfB(plan);
   FindMatricesInPlace(plan);

@@ -112,7 +112,7 @@ class ComputedPanels {
       if (!rows && plan_[pack->panels].side == Side::kB) continue;  // taps read panels
       pack->by_columns = *by_columns;
       Take(nest, *pack);
-      pack->rows = rows;
+      pack->others = rows;
       pack->in_place = stage::InPlace::kNever;
       pack->scaled = ScaledBy(plan_, *pack).has_value();
       if (pack->scaled) pack->rows_of_call = ChosenExtent(rows);

@@ -9,10 +9,9 @@ namespace {
 
 const char* HeaderOf(const stage::Dot& dot) { return dot.tap_count > 0 ? "taps" : "panels"; }
 
-/// Panels of a matrix that has a place are packed by what all dots need.
 const char* HeaderOf(const stage::Pack& pack) {
   if (pack.scaled) return "scaled";
-  return pack.value ? "computed" : "panels";
+  return pack.value ? "computed" : "matrices";
 }
 
 const char* HeaderOf(const OperandPlan& operand, const Ref& ref) {

@@ -187,7 +187,7 @@ Place BodyView::CornerOf(Place place, LoopId row, LoopId col) {
 /// Where elements of few bits are scaled, as their copy packs them or few rows multiply them.
 void BodyView::ScaledPanels(const stage::Pack& pack, Fields* fields) {
   const Scaled scaled = *ScaledBy(plan_, pack);
-  const std::string rows = Count(pack.rows), depth = Count(plan_[pack.row].space);
+  const std::string rows = Count(pack.others), depth = Count(plan_[pack.row].space);
   fields->Set("name", names_[pack.panels]);
   fields->Set("memory", "step." + names_[pack.panels] + "_memory");
   fields->Set("types", StorageType(plan_[pack.panels].element) +
@@ -232,7 +232,7 @@ void BodyView::ComputedPanels(const stage::Pack& pack, Fields* fields) {
   const Panels& panels = plan_[pack.panels];
   const std::string& name = names_[pack.panels];
   const bool is_a = panels.side == Side::kA;
-  const std::string rows_of_a = is_a ? "" : Count(pack.rows) + ", ";
+  const std::string rows_of_a = is_a ? "" : Count(pack.others) + ", ";
   const char* const function = is_a ? "PackAOf<" : pack.by_columns ? "PackBTOf<" : "PackBOf<";
   fields->Set("name", name);
   fields->Set("memory", "step." + name + "_memory");
@@ -282,10 +282,10 @@ void BodyView::PackLines(const stage::Pack& pack, std::vector<std::string>* line
     count = live + ".end - " + live + ".begin";
   }
   const std::string function = FunctionOf(pack.in_place) + (is_a ? "A" : "B");
-  const std::string for_rows = pack.rows ? "For" : "";
-  lines->push_back("const auto " + name + " = " + function + for_rows + "<" +
+  const std::string for_others = pack.others ? "For" : "";
+  lines->push_back("const auto " + name + " = " + function + for_others + "<" +
                    StorageType(panels.element) + ">(");
-  lines->push_back("    " + (pack.rows ? Count(pack.rows) + ", " : "") +
+  lines->push_back("    " + (pack.others ? Count(pack.others) + ", " : "") +
                    MatrixAt(corner, pack.place, pack.row, pack.col) + ",");
   const bool needs_memory = NeedsMemory(plan_, pack);
   lines->push_back("    " + rows + ", " + cols +

@@ -6,6 +6,7 @@
 #define KILN_ALL_DOTS_INL_H_
 #endif
 
+#include "kiln/dot/matrices-inl.h"
 #include "kiln/dot/panels-inl.h"
 #include "kiln/dot/scaled-inl.h"
 #include "kiln/dot/stacks-inl.h"

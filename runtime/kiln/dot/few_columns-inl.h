@@ -46,7 +46,7 @@ struct TransposedDot {
 
 /// Whether an A of T, or the transpose of one, is read where it is for few columns.
 template <class D, typename T, bool kTransposed>
-constexpr bool kStreamsA = std::is_same_v<T, typename D::A> &&
+constexpr bool kStreamsA = kMayStreamB<typename TransposedDot<D>::type, T> &&
                            (kTransposed || kStreamsColumns<typename TransposedDot<D>::type, T>);
 
 /// K-group k of a column of a streamed B of `rows`, as panels have it but for what they flip.
@@ -126,48 +126,53 @@ class ColumnsAsRows {
   HWY_ALIGN KGroup groups_[kMost];
 };
 
+/// Adds the products of a strip of rows of A, which is the B `a`, with few columns of B to the sums
+/// of each of those.
+template <class D, class Panels, class A, class B>
+HWY_NOINLINE void AddFewColumns(const A& a, const B& b, size_t strip, size_t rows,
+                                typename D::Acc* sums, size_t sums_stride) {
+  using Transposed = typename TransposedDot<D>::type;
+  ColumnsAsRows<D, Panels, B> columns(b);
+  const Distance a_is = DistanceOfStreamed<Transposed>(b.cols, a);
+  const size_t most = columns.MostKGroups() * D::kKPerGroup;
+  for (size_t k = 0; k < a.rows; k += most) {
+    const size_t piece = HWY_MIN(most, a.rows - k);
+    const Panels packed = columns.Pack(k / D::kKPerGroup, KGroupsOf<D>(piece));
+    if constexpr (Transposed::kFlip != 0) {
+      for (size_t c = 0; c < b.cols; ++c) {
+        const auto more = columns.template StartOf<Transposed>(packed, c);
+        for (size_t r = 0; r < rows; ++r) sums[c * sums_stride + r] += more;
+      }
+    }
+    AddStreamed<Transposed>(packed, 0, b.cols,
+                            a.template Piece<ElementOfStreamed<Transposed, A>>(k, piece), a_is,
+                            strip, rows, sums, sums_stride);
+  }
+}
+
 /// Rows `begin` to `end` of a streamed A by few columns of B, between `start` and `finish`.
 template <class D, class Tag, class A, class B, class Start, class Finish>
 HWY_INLINE void MultiplyFewColumns(Tag, size_t begin, size_t end, const A& a, const B& b,
                                    const Start& start, const Finish& finish) {
-  using Transposed = typename TransposedDot<D>::type;
   using Acc = typename D::Acc;
   const hn::ScalableTag<Acc> da;
   HWY_ALIGN Acc sums[kMaxFewColumns * SumsStride(StreamedCols(kMaxFewColumns))];
   HWY_ALIGN Acc line[RoundUp(kMaxFewColumns, hn::MaxLanes(da))];
-  ColumnsAsRows<D, typename A::Panels, B> columns(b);
-  const auto of_a = a.AsB();
-  const size_t elements = columns.MostKGroups() * D::kKPerGroup;
-  const Distance a_is = DistanceOfStreamed<Transposed>(b.cols, of_a);
-  const auto strip_rows = Unsigned(StripCols<Transposed>(static_cast<int64_t>(b.cols)));
-  const size_t stride = SumsStride(strip_rows);
-  const auto for_columns = [&](size_t row, const auto& fn) HWY_ATTR {
-    const size_t n = hn::Lanes(da);
-    for (size_t c = 0; c < b.cols; c += n) fn(Part<Tag>(HWY_MIN(b.cols - c, n)), line + c, row, c);
-  };
+  const auto strip_rows =
+      Unsigned(StripCols<typename TransposedDot<D>::type>(static_cast<int64_t>(b.cols)));
+  const size_t stride = SumsStride(strip_rows), n = hn::Lanes(da);
   for (size_t strip = begin; strip < end; strip += strip_rows) {
     const size_t rows = HWY_MIN(strip_rows, end - strip);
     for (size_t r = 0; r < rows; ++r) {
-      for_columns(strip + r, [&](auto at, Acc* to, size_t row, size_t c)
-                                 HWY_ATTR { hn::Store(start(at, row, c), da, to); });
+      for (size_t c = 0; c < b.cols; c += n)
+        hn::Store(start(Part<Tag>(HWY_MIN(b.cols - c, n)), strip + r, c), da, line + c);
       for (size_t c = 0; c < b.cols; ++c) sums[c * stride + r] = line[c];
     }
-    for (size_t k = 0; k < of_a.rows; k += elements) {
-      const size_t piece = HWY_MIN(elements, of_a.rows - k);
-      const auto packed = columns.Pack(k / D::kKPerGroup, KGroupsOf<D>(piece));
-      if constexpr (Transposed::kFlip != 0) {
-        for (size_t c = 0; c < b.cols; ++c) {
-          const Acc more = columns.template StartOf<Transposed>(packed, c);
-          for (size_t r = 0; r < rows; ++r) sums[c * stride + r] += more;
-        }
-      }
-      AddStreamed<Transposed>(packed, 0, b.cols, of_a.template Piece<typename D::A>(k, piece), a_is,
-                              strip, rows, sums, stride);
-    }
+    AddFewColumns<D, typename A::Panels>(a.AsB(), b, strip, rows, sums, stride);
     for (size_t r = 0; r < rows; ++r) {
       for (size_t c = 0; c < b.cols; ++c) line[c] = sums[c * stride + r];
-      for_columns(strip + r, [&](auto at, const Acc* from, size_t row, size_t c)
-                                 HWY_ATTR { finish(at, hn::Load(da, from), row, c); });
+      for (size_t c = 0; c < b.cols; c += n)
+        finish(Part<Tag>(HWY_MIN(b.cols - c, n)), hn::Load(da, line + c), strip + r, c);
     }
   }
 }

@@ -272,6 +272,18 @@ KILN_STREAM(BytesUU, PanelSteps);
 #if KILN_HAS_BF16_PAIRS
 KILN_STREAM(Dot<bf16>, AnySteps);
 #endif
+#undef KILN_FEW_COLUMNS
+#define KILN_FEW_COLUMNS(D)                                                             \
+  KILN_PACKING void AddFewColumns<D, ViewOfA<D::KGroup>, ViewOfB<D::KGroup>,            \
+                                  ViewOfB<D::KGroup, kCanReadUnpackedB<D, D::B>>>(      \
+      const ViewOfB<D::KGroup>&, const ViewOfB<D::KGroup, kCanReadUnpackedB<D, D::B>>&, \
+      size_t strip, size_t rows, D::Acc* sums, size_t sums_stride)
+KILN_FEW_COLUMNS(Dot<float>);
+KILN_FEW_COLUMNS(Dot<bf16>);
+KILN_FEW_COLUMNS(BytesSS);
+KILN_FEW_COLUMNS(BytesSU);
+KILN_FEW_COLUMNS(BytesUS);
+KILN_FEW_COLUMNS(BytesUU);
 
 #undef KILN_ADD_TILES_TO
 #undef KILN_ADD_TILES

@@ -5,7 +5,6 @@
 //   UnpackedA<T>       A of dot(A, B), read unpacked where that is as fast
 //   PackedB<T>         B of dot(A, B)
 //   PackedBT<T>        B of dot(A, B.T), where the array is [n, k]
-//   PackA<As>(tile)    the same of a value in VMEM, where it is used
 //
 // T is the array's type; a second argument says how it is multiplied if that is not T x T: a wider
 // type (PackedA<bf16, float> beside an f32 operand) or a dot (PackedA<uint8_t, Dot<uint8_t,
@@ -115,7 +114,8 @@ struct FormatOfA {
   template <int R>
   static bool IsInPlaceFor(const Cpu&, int64_t columns, const Tensor<const T>& tensor,
                            const Box<R>& box) {
-    if constexpr (!kStreamsA<Multiply, T, kTransposed>) return false;
+    if constexpr (!std::is_same_v<T, typename Multiply::A> || !kStreamsA<Multiply, T, kTransposed>)
+      return false;
     const std::array<int, 2> dims = box.template ViewDims<2>();
     const int64_t rows = tensor.shape[dims[kTransposed]], k = tensor.shape[dims[!kTransposed]];
     return FewColumnsPay(rows, k, columns, kTransposed) && !UsesAmx<Multiply>() &&
@@ -281,132 +281,6 @@ template <typename T, class As = T>
 using PackedB = FormatOfB<T, As, false>;
 template <typename T, class As = T>
 using PackedBT = FormatOfB<T, As, true>;
-
-/// Packs a tile of VMEM where a dot uses it, as it would be packed for a dot of `As`. The T forms
-/// are for the transpose of the tile; extents are always those of the operand. `to` has
-/// PackedA<As>::Bytes(rows, k).
-template <class As, bool kTransposed = false, typename T>
-ViewOfA<typename DotOf<As>::KGroup> PackA(const Tile<T, 2>& a, size_t rows, size_t k, void* to) {
-  using Format = PackedA<As>;
-  auto* const groups = static_cast<typename Format::KGroup*>(to);
-  PackAFrom<DotOf<As>>(SourceOf<kTransposed>(a, rows, k), groups);
-  return Format::ViewOfPacked(groups, rows, k);
-}
-template <class As, typename T>
-auto PackAT(const Tile<T, 2>& a, size_t rows, size_t k, void* to) {
-  return PackA<As, true>(a, rows, k, to);
-}
-
-/// `to` has PackedB<As>::Bytes(k, cols).
-template <class As, bool kTransposed = false, typename T>
-auto PackB(const Tile<T, 2>& b, size_t k, size_t cols, void* to) {
-  using Format = PackedB<As>;
-  auto* const groups = static_cast<typename Format::KGroup*>(to);
-  PackBFrom<DotOf<As>>(SourceOf<kTransposed>(b, k, cols), groups);
-  return ViewOfB<typename Format::KGroup>::OfPanels(groups, Format::Depth(k), cols);
-}
-template <class As, typename T>
-auto PackBT(const Tile<T, 2>& b, size_t k, size_t cols, void* to) {
-  return PackB<As, true>(b, k, cols, to);
-}
-
-/// Whether a matrix stays in the L1 whichever way it is read, so that packing it takes longer than
-/// it gains. (The generator knows it of sizes that a spec has.)
-constexpr bool IsSmallMatrix(size_t rows, size_t cols) { return rows <= 64 && cols <= 64; }
-
-/// What a view of a B says of it: T, unless that is what is multiplied.
-template <class D, typename T>
-using StoredIfWidened = std::conditional_t<kIsWidened<D, T>, T, void>;
-
-/// PackB, unless `a_rows` are so few that they read the tile where it is. (8192 products of 16 x 16
-/// of bf16 take three times as long so: a small one is packed.)
-template <class As, typename T>
-auto PackBFor(size_t a_rows, const Tile<T, 2>& b, size_t k, size_t cols, void* to) {
-  using D = DotOf<As>;
-  using Element = std::remove_const_t<T>;
-  using View = ViewOfB<typename D::KGroup, false, StoredIfWidened<D, Element>>;
-  const auto streamed = [](View view) {
-    view.array_bytes = ~size_t{0};  // Direct may have left it in the array, which nobody knows here
-    return view;
-  };
-  const size_t depth = PackedB<As>::Depth(k);
-  if constexpr (kMayStreamB<D, Element>) {
-    const bool small = IsSmallMatrix(k, cols);
-    if (!small && b.stride[1] == 1 && Signed(a_rows) <= FewRows<D>())
-      return streamed(View::StreamedRows(b.data, depth, k, cols, Unsigned(b.stride[0])));
-    if (kStreamsColumns<D, Element> && !small && b.stride[0] == 1 &&
-        Signed(a_rows) <= FewRows<D>(/*by_columns=*/true, /*in_l2=*/true))
-      return streamed(View::StreamedColumns(b.data, depth, k, cols, Unsigned(b.stride[1])));
-  }
-  auto* const groups = static_cast<typename D::KGroup*>(to);
-  PackBFrom<D>(SourceOf<false>(b, k, cols), groups);
-  return View::OfPanels(groups, depth, cols);
-}
-
-/// PackA, to what MatrixA returns of a matrix where it is.
-template <class As, typename T>
-auto PackAsMatrixA(const Tile<T, 2>& a, size_t rows, size_t k, void* to) {
-  using Format = UnpackedA<As>;
-  auto* const groups = static_cast<typename Format::KGroup*>(to);
-  PackAFrom<DotOf<As>>(SourceOf<false>(a, rows, k), groups);
-  return PackedA<As>::template ViewOfPacked<typename Format::View>(groups, rows, k);
-}
-
-/// A matrix of a tile of VMEM whose rows are contiguous, where it is: elements of `As` are
-/// k-groups, or parts of one, which some dots need packed; `to` then has PackedA<As>::Bytes(rows,
-/// k).
-template <class As, typename T>
-auto MatrixA(const Tile<T, 2>& a, size_t rows, size_t k, void* to = nullptr) {
-  using Format = UnpackedA<As>;
-  using D = DotOf<As>;
-  if constexpr (!Format::kCanReadUnpacked && !Format::kAmxReadsUnpacked) {
-    return PackA<As>(a, rows, k, to);
-  } else {
-    using KGroup = typename Format::KGroup;
-    const size_t odd = k % D::kKPerGroup + static_cast<size_t>(a.stride[0]) % D::kKPerGroup +
-                       reinterpret_cast<uintptr_t>(a.data) % sizeof(KGroup);
-    if (odd == 0 && (Format::kCanReadUnpacked || UsesAmx<D>())) {
-      return Format::OfRows(reinterpret_cast<const KGroup*>(a.data), rows, KGroupsOf<D>(k),
-                            a.stride[0] / int64_t{D::kKPerGroup});
-    }
-    return PackAsMatrixA<As>(a, rows, k, to);
-  }
-}
-/// `to` has PackedB<As>::Bytes(k, cols), for tiles that read panels alone.
-template <class As, typename T>
-auto MatrixB(const Tile<T, 2>& b, size_t k, size_t cols, void* to) {
-  using D = DotOf<As>;
-  if constexpr (kCanReadUnpackedB<D, std::remove_const_t<T>>) {
-    return ViewOfB<typename D::KGroup, true>::OfRows(
-        b.data, k, cols, static_cast<size_t>(b.stride[0]), /*apart=*/false);
-  } else {
-    return PackB<As>(b, k, cols, to);
-  }
-}
-
-/// A matrix where it is if it is small, else packed.
-template <class As, typename T>
-auto SmallA(const Tile<T, 2>& a, size_t rows, size_t k, void* to) {
-  using Format = UnpackedA<As>;
-  if constexpr (!Format::kCanReadUnpacked && !Format::kAmxReadsUnpacked) {
-    return PackA<As>(a, rows, k, to);
-  } else {
-    if (IsSmallMatrix(rows, k)) return MatrixA<As>(a, rows, k, to);
-    return PackAsMatrixA<As>(a, rows, k, to);
-  }
-}
-template <class As, typename T>
-auto SmallB(const Tile<T, 2>& b, size_t k, size_t cols, void* to) {
-  using D = DotOf<As>;
-  if constexpr (kCanReadUnpackedB<D, std::remove_const_t<T>>) {
-    if (IsSmallMatrix(k, cols)) return MatrixB<As>(b, k, cols, to);
-    auto* const groups = static_cast<typename D::KGroup*>(to);
-    PackBFrom<D>(SourceOf<false>(b, k, cols), groups);
-    return ViewOfB<typename D::KGroup, true>::OfPanels(groups, PackedB<As>::Depth(k), cols);
-  } else {
-    return PackB<As>(b, k, cols, to);
-  }
-}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace kiln::inline KILN_ABI

@@ -41,7 +41,8 @@ struct ViewOfB;
 
 /// A as a register tile reads it: panels or, with AnySteps, unpacked rows; or rows for AMX, each of
 /// which is a panel of its own. Or, for few columns of B, where it is.
-template <typename KGroup, class Steps = PanelSteps>
+/// `Stored`: what that is made of, if it is not what the dot multiplies.
+template <typename KGroup, class Steps = PanelSteps, typename Stored = void>
 struct ViewOfA : Steps {
   using ItsSteps = Steps;
   using Panels = ViewOfA<KGroup>;
@@ -81,8 +82,8 @@ struct ViewOfA : Steps {
   }
 
   /// The B of the product of the transposes, if it is streamed.
-  ViewOfB<KGroup, false, void> AsB() const {
-    ViewOfB<KGroup, false, void> b;
+  ViewOfB<KGroup, false, Stored> AsB() const {
+    ViewOfB<KGroup, false, Stored> b;
     b.streamed = streamed;
     b.rows = elements;
     b.cols = rows;

@@ -12,6 +12,7 @@
 #include "hwy/foreach_target.h"
 // Once per target.
 #include "hwy/aligned_allocator.h"
+#include "kiln/dot/matrices-inl.h"
 #include "kiln/dot/panels-inl.h"
 #include "tests/runtime/dot/matrices.h"
 
@@ -125,6 +126,53 @@ std::string CheckAll() {
   return "";
 }
 
+/// A product of a tile of T, which few columns read where it is, and more packed for a dot of As.
+template <class As, typename T>
+std::string CheckTile(const char* types) {
+  using D = Dot<As>;
+  std::mt19937 random(10);
+  for (const bool transposed : {false, true}) {
+    for (const size_t depth : {5, 37, 300}) {
+      for (const size_t rows : {3, 20, 150}) {
+        for (const size_t cols : {1, 4, 8, 9, 32, 33}) {
+          const Matrix<T> a = dot_test::Random<T>(random, rows, depth, transposed, 1);
+          const Matrix<As> b = dot_test::Random<As>(random, depth, cols, false, 1);
+          Tile<const T, 2> tile = a.tile;
+          if (transposed) std::swap(tile.stride[0], tile.stride[1]);
+          const auto memory_a = hwy::AllocateAligned<uint8_t>(PackedA<As>::Bytes(rows, depth));
+          const auto memory_b = hwy::AllocateAligned<uint8_t>(PackedB<As>::Bytes(depth, cols));
+          const auto panels = PackB<As>(b.tile, depth, cols, memory_b.get());
+          const auto check = [&](const auto& view) -> std::string {
+            std::vector<typename D::Acc> z(rows * cols);
+            MultiplyTiles<D>(RowRange(rows), view, panels, TileSums(), Nothing(),
+                             [&](auto at, auto sum, size_t r, size_t c)
+                                 HWY_ATTR { at.Store(sum, &z[r * cols + c]); });
+            const std::string error = dot_test::FirstError(a, b, z, rows, depth, cols);
+            return error.empty() ? "" : types + std::string(transposed ? ".T: " : ": ") + error;
+          };
+          std::string error = check(PackAFor<As>(cols, tile, rows, depth, memory_a.get()));
+          if constexpr (std::is_same_v<As, T>) {
+            if (error.empty() && !transposed)  // its rows are contiguous
+              error = check(SmallAFor<As>(cols, tile, rows, depth, memory_a.get()));
+          }
+          if (!error.empty()) return error;
+        }
+      }
+    }
+  }
+  return "";
+}
+
+std::string CheckTiles() {
+  for (const std::string& error :
+       {CheckTile<float, float>("f32"), CheckTile<float, bf16>("bf16 as f32"),
+        CheckTile<float, f16>("f16"), CheckTile<bf16, bf16>("bf16"),
+        CheckTile<int8_t, int8_t>("i8"), CheckTile<int32_t, int32_t>("i32")}) {
+    if (!error.empty()) return error;
+  }
+  return "";
+}
+
 /// Which blocks a format reads where they are, of `rows` x `depth` in an array of that size.
 template <class Format>
 bool IsInPlace(int64_t rows, int64_t depth, int64_t columns) {
@@ -159,12 +207,17 @@ HWY_AFTER_NAMESPACE();
 
 namespace kiln::few_columns_test {
 HWY_EXPORT(CheckAll);
+HWY_EXPORT(CheckTiles);
 HWY_EXPORT(CheckFormats);
 
 TEST_CASE("an A is multiplied where it is by few columns, wherever those are") {
   SetAmxForTest(false);  // whose sums are in another order: A is packed for it
   dot_test::ForEachTarget([&] { CHECK(KILN_DISPATCH(CheckAll)() == ""); });
   SetAmxForTest(true);
+}
+
+TEST_CASE("a tile of VMEM is multiplied where it is by few columns, and packed for more") {
+  dot_test::ForEachTargetAndAmx([&] { CHECK(KILN_DISPATCH(CheckTiles)() == ""); });
 }
 
 TEST_CASE("an A is packed unless it is large and its columns of B are few") {

@@ -15,6 +15,7 @@
 // Once per target.
 #include "hwy/aligned_allocator.h"
 #include "kiln/dot/computed-inl.h"
+#include "kiln/dot/matrices-inl.h"
 #include "kiln/dot/panels-inl.h"
 #include "tests/runtime/dot/matrices.h"
 

@@ -17,6 +17,7 @@
 #include "hwy/foreach_target.h"
 // Once per target.
 #include "hwy/aligned_allocator.h"
+#include "kiln/dot/matrices-inl.h"
 #include "kiln/dot/panels-inl.h"
 #include "kiln/simd/one-inl.h"
 

@@ -13,6 +13,7 @@
 #include "hwy/foreach_target.h"
 // Once per target.
 #include "hwy/aligned_allocator.h"
+#include "kiln/dot/matrices-inl.h"
 #include "kiln/dot/panels-inl.h"
 #include "kiln/dot/scaled-inl.h"
 #include "tests/runtime/dot/matrices.h"
