@@ -175,6 +175,12 @@ class Lowering {
   void EmitFold(const Target& target, const Node& node, const Loops& kept, const Point& point,
                 const Point& left);
   void EmitArg(const Target& target, const Node& node);
+  void EmitRowArg(const Target& target, const Node& node, const Loops& kept, LoopId walked,
+                  const Point& point, const Point& left);
+  void EmitScalarArg(const Target& target, const Node& node, const Loops& kept, const Loops& walked,
+                     const Point& point, const Point& left);
+  static ElementPtr IsBetter(const Node& node, const ElementPtr& value, const ElementPtr& best,
+                             const ElementPtr& place);
   static ElementPtr Identity(FoldOp fold, DType dtype);
   // along.cc
   void EmitScan(const Target& target, const Node& node);

@@ -86,10 +86,12 @@ void Lowering::EmitLaneReduce(const Target& target, const Node& node, const Loop
   const LoopId lanes = reduced.back();
   ElementPtr value = Value(*node.args[0], point);
   if (!LanesFit(*value, lanes)) value = Materialised(*node.args[0], point);
-  Fold fold{span_, {}, node.op, CastTo(value, node.dtype)};
+  const bool located = ClassOf(node.op) == OpClass::kLocation;
+  Fold fold{span_, {}, node.op, located ? value : CastTo(value, node.dtype)};
   const auto pass = [&] { return Of(stage::Reduce{lanes, {fold}, {}, {}}); };
   Stages inner;
-  const VariableId result = NewVariable(HintOf(AsFold(node.op)), node.dtype, reduced.size() > 1);
+  const std::string_view hint = located ? "place" : HintOf(AsFold(node.op));
+  const VariableId result = NewVariable(std::string(hint), node.dtype, reduced.size() > 1);
   if (reduced.size() > 1) {
     inner.push_back(Of(stage::Define{result, Identity(AsFold(node.op), node.dtype)}));
     fold.variable = NewVariable("row", node.dtype, false);
@@ -162,21 +164,97 @@ void Lowering::EmitRowReduce(const Target& target, const Node& node, const Loops
   Emit(Nest(order, {Of(stage::Store{place, sum, nullptr})}, true));
 }
 
-/// Positions of the largest or smallest: scalars, one element after the other.
+/// Whether `value` comes before the best so far, at `place`: the first one always does; then a
+/// larger one, or the first NaN.
+ElementPtr Lowering::IsBetter(const Node& node, const ElementPtr& value, const ElementPtr& best,
+                              const ElementPtr& place) {
+  const auto is = [](Op op, ElementPtr x, ElementPtr y) {
+    return MakeOp(op, DType::kBool, {std::move(x), std::move(y)});
+  };
+  ElementPtr better = is(node.op == Op::kArgmax ? Op::kGt : Op::kLt, value, best);
+  if (IsFloat(value->dtype)) {
+    const ElementPtr first_nan = is(Op::kAnd, is(Op::kNe, value, value), is(Op::kEq, best, best));
+    better = is(Op::kOr, better, first_nan);
+  }
+  return is(Op::kOr, is(Op::kLt, place, ConstantOf(DType::kI32, 0, 0)), better);
+}
+
+/// Positions of the largest or smallest along axes.
 void Lowering::EmitArg(const Target& target, const Node& node) {
   const Node& arg = *node.args[0];
   Loops all, kept, walked;
   const Point point = LoopsOver(spaces_.SpacesOf(arg), &all);
   Point left;
-  ElementPtr position = IndexConstant(0);
   for (size_t d = 0; d < point.size(); ++d) {
     const bool gone = Goes(node, d);
     if (point[d].loop) (gone ? walked : kept).push_back(point[d].loop);
-    if (!gone) {
+    if (!gone)
       left.push_back(point[d]);
-      continue;
-    }
-    if (node.keep) left.push_back({});
+    else if (node.keep)
+      left.push_back({});
+  }
+  const bool has_lanes = walked.size() == 1 && arg.dtype != DType::kBool;
+  constexpr int64_t kFewest = 16;  // what fewer elements have in their lanes is put together slowly
+  const bool few =
+      has_lanes && plan_.SpaceOf(walked[0]).extent.Constant().value_or(kFewest) < kFewest;
+  if (has_lanes && !few && all.back() == walked.back())
+    return EmitLaneReduce(target, node, kept, walked, point, left);
+  if (has_lanes && all.back() != walked.back())
+    return EmitRowArg(target, node, kept, walked[0], point, left);
+  EmitScalarArg(target, node, kept, walked, point, left);
+}
+
+/// Rows are looked at one after the other, all their lanes at once.
+void Lowering::EmitRowArg(const Target& target, const Node& node, const Loops& kept, LoopId walked,
+                          const Point& point, const Point& left) {
+  const Node& arg = *node.args[0];
+  Shape shape;
+  Spaces spaces;
+  for (size_t d = 0; d < arg.shape.size(); ++d) {
+    if (Goes(node, d) && !node.keep) continue;
+    shape.push_back(Goes(node, d) ? Size(1) : arg.shape[d]);
+    spaces.push_back(Goes(node, d) ? SpaceId() : spaces_.SpacesOf(arg)[d]);
+  }
+  const BufferId found = NewTemp("best", arg.dtype, shape, spaces);
+  const auto best_at = [&](const Point& at) { return PlaceAt(WholeOf(found, at.size()), at); };
+  Loops first_loops;
+  Point first = left;
+  for (Coordinate& c : first) {
+    if (c.loop) first_loops.push_back(c.loop = NewLoop(plan_[c.loop].space));
+  }
+  const stage::Store no_value{best_at(first), ConstantOf(arg.dtype, 0, 0), nullptr},
+      no_place{PlaceAt(target, first), ConstantOf(DType::kI32, -1, 0), nullptr};
+  Emit(Nest(first_loops, {Of(no_value), Of(no_place)}, true));
+
+  const Place best = best_at(left), place = PlaceAt(target, left);
+  const VariableId value = NewVariable("value", arg.dtype, false),
+                   better = NewVariable("better", DType::kBool, false);
+  Coordinate along;
+  along.loop = walked;
+  const ElementPtr here = CastTo(CoordinateValue(along, DType::kIndex), DType::kI32);
+  const ElementPtr is_better =
+      IsBetter(node, Variable(value), LoadOf(best, arg.dtype), LoadOf(place, DType::kI32));
+  const auto taken = [&](const Place& to, const ElementPtr& e) {
+    const ElementPtr before = LoadOf(to, e->dtype);
+    return Of(
+        stage::Store{to, MakeOp(Op::kWhere, e->dtype, {Variable(better), e, before}), nullptr});
+  };
+  Loops order(kept.begin(), kept.end() - 1);
+  order.push_back(walked);
+  order.push_back(kept.back());
+  Emit(Nest(order,
+            {Of(stage::Define{value, Value(arg, point)}), Of(stage::Define{better, is_better}),
+             taken(best, Variable(value)), taken(place, here)},
+            true));
+}
+
+/// One element after the other.
+void Lowering::EmitScalarArg(const Target& target, const Node& node, const Loops& kept,
+                             const Loops& walked, const Point& point, const Point& left) {
+  const Node& arg = *node.args[0];
+  ElementPtr position = IndexConstant(0);
+  for (size_t d = 0; d < point.size(); ++d) {
+    if (!Goes(node, d)) continue;
     const ElementPtr extent = Scalar(*arg.shape[d].ToNode());
     position = AddOffsets(MakeOp(Op::kMul, DType::kIndex, {position, extent}),
                           CoordinateValue(point[d], DType::kIndex));
@@ -185,20 +263,11 @@ void Lowering::EmitArg(const Target& target, const Node& node) {
   const VariableId best = NewVariable("best", dtype, true);
   const VariableId place = NewVariable("place", DType::kI32, true);
   const VariableId value = NewVariable("value", dtype, false);
-  const ElementPtr v = Variable(value), b = Variable(best), p = Variable(place);
-  // The first one always counts; then a larger one, or the first NaN.
-  const auto is = [&](Op op, ElementPtr x, ElementPtr y) {
-    return MakeOp(op, DType::kBool, {x, y});
-  };
-  ElementPtr better = is(node.op == Op::kArgmax ? Op::kGt : Op::kLt, v, b);
-  if (IsFloat(dtype)) {
-    better = is(Op::kOr, better, is(Op::kAnd, is(Op::kNe, v, v), is(Op::kEq, b, b)));
-  }
-  better = is(Op::kOr, is(Op::kLt, p, ConstantOf(DType::kI32, 0, 0)), better);
-
+  const ElementPtr v = Variable(value), p = Variable(place);
   const stage::Assign take_value{best, v}, take_place{place, CastTo(position, DType::kI32)};
+  const Stages take{Of(take_value), Of(take_place)};
   const Stages each{Of(stage::Define{value, Value(arg, point)}),
-                    Of(stage::If{better, {Of(take_value), Of(take_place)}, {}})};
+                    Of(stage::If{IsBetter(node, v, Variable(best), p), take, {}})};
   Stages inner{Of(stage::Define{best, ConstantOf(dtype, 0, 0)}),
                Of(stage::Define{place, ConstantOf(DType::kI32, -1, 0)})};
   if (walked.empty())

@@ -221,10 +221,13 @@ void BodyView::Reduction(const stage::Reduce& reduce, Fields* fields) {
 }
 
 void BodyView::OneFold(const Fold& fold, const std::string& value, Fields* fields) {
-  const std::string type = ValueType(plan_[fold.variable].dtype);
   const bool of_masks = fold.op == Op::kAny || fold.op == Op::kAll;
+  const bool is_place = ClassOf(fold.op) == OpClass::kLocation;
+  const std::string type = ValueType(plan_[fold.variable].dtype);
+  const std::string of = is_place ? ValueType(fold.value->dtype) : type;
   fields->Set("type", type);
-  fields->Set("function", std::string(LaneReduction(fold.op)) + (of_masks ? "" : "<" + type + ">"));
+  fields->Set("function", std::string(LaneReduction(fold.op)) + (of_masks ? "" : "<" + of + ">"));
+  fields->Set("part", is_place ? ".index" : "");
   fields->Set("value", value);
   fields->Set("name", VariableName(fold.variable));
 }

@@ -312,47 +312,84 @@ HWY_INLINE void FoldArgmin(V& best, I& index, V value, int32_t i) {
   FoldPosition<false>(best, index, value, i);
 }
 
+template <bool kLargest>
+struct BetterObject {
+  template <class V>
+  HWY_INLINE V operator()(V a, V b) const {
+    return Select(IsBetter<kLargest>(b, a), b, a);
+  }
+};
+
+/// The best so far of each lane.
+template <bool kLargest, class V, class I>
+struct BestOfLanes {
+  HWY_INLINE void Add(V x, I at) {
+    const auto better = IsBetter<kLargest>(x, value);
+    value = Select(better, x, value);
+    index = Select(better, at, index);
+  }
+  HWY_INLINE void Merge(const BestOfLanes& other) {
+    const auto before = BothOf(IsSame(other.value), Lt(other.index, index));
+    const auto better = EitherOf(IsBetter<kLargest>(other.value, value), before);
+    value = Select(better, other.value, value);
+    index = Select(better, other.index, index);
+  }
+  HWY_INLINE auto OfAll() const {
+    const auto best = FoldVector(BetterObject<kLargest>(), value);
+    const auto none = hn::Set(hn::DFromV<I>(), std::numeric_limits<int32_t>::max());
+    const I found = Select(IsSame(hn::Set(hn::DFromV<V>(), best)), index, none);
+    return Best<decltype(LaneOf<V>(best))>{best, FoldVector(MinObject(), found)};
+  }
+
+  V value;
+  I index;
+
+ private:
+  HWY_INLINE auto IsSame(V x) const {
+    if constexpr (FloatVector<V>) {
+      return EitherOf(Eq(x, value), BothOf(Ne(x, x), Ne(value, value)));
+    } else {
+      return Eq(x, value);
+    }
+  }
+};
+
+/// Vectors take turns, as each comparison waits for the one before.
 template <bool kLargest, typename T, class D, class Fn>
 HWY_INLINE Best<Rep<T>> LocateLanes(D d, size_t count, Fn&& fn) {
-  using X = Rep<T>;
-  const TagFor<X, D> dx;
-  const TagFor<int32_t, D> d32;
-  constexpr size_t kMax = hn::MaxLanes(d);
-  const size_t n = hn::Lanes(d);
-  alignas(64) X values[kMax];
-  alignas(64) int32_t indices[kMax];
-  Best<X> best{kLargest ? LowestElement<T>() : HighestElement<T>(), -1};
-  const auto fold = [&](size_t lanes) {
-    for (size_t k = 0; k < lanes; ++k) {
-      const bool same =
-          values[k] == best.value || (values[k] != values[k] && best.value != best.value);
-      const bool first = best.index < 0 || (same && indices[k] < best.index);
-      if (first || IsBetter<kLargest>(values[k], best.value)) best = {values[k], indices[k]};
+  constexpr Rep<T> kLeast = kLargest ? LowestElement<T>() : HighestElement<T>();
+  if (count == 0) return {kLeast, -1};
+  const Whole<D> whole;
+  const size_t n = hn::Lanes(d), end = count - count % n;
+  using V = decltype(fn(whole, 0));
+  using I = decltype(whole.Iota(0));
+  using Lanes = BestOfLanes<kLargest, V, I>;
+  const auto places = [&](size_t i) HWY_ATTR { return whole.Iota(static_cast<int32_t>(i)); };
+  // Lanes that no element has been in lose against all that come first.
+  const I none = hn::Set(hn::DFromV<I>(), std::numeric_limits<int32_t>::max());
+  Lanes best{hn::Set(hn::DFromV<V>(), kLeast), none};
+  size_t i = 0;
+  if (end >= 4 * n) {
+    Lanes a = best, b = best, c = best;
+    best = {fn(whole, 0), places(0)}, a = {fn(whole, n), places(n)};
+    b = {fn(whole, 2 * n), places(2 * n)}, c = {fn(whole, 3 * n), places(3 * n)};
+    for (i = 4 * n; i + 4 * n <= end; i += 4 * n) {
+      best.Add(fn(whole, i), places(i));
+      a.Add(fn(whole, i + n), places(i + n));
+      b.Add(fn(whole, i + 2 * n), places(i + 2 * n));
+      c.Add(fn(whole, i + 3 * n), places(i + 3 * n));
     }
-  };
-
-  const size_t end = count - count % n;
-  if (end > 0) {  // the first of each lane, then of all
-    const Whole<D> whole;
-    auto value = fn(whole, 0);
-    auto index = whole.Iota(0);
-    for (size_t i = n; i < end; i += n) {
-      const auto x = fn(whole, i);
-      const auto better = IsBetter<kLargest>(x, value);
-      value = Select(better, x, value);
-      index = Select(better, whole.Iota(static_cast<int32_t>(i)), index);
-    }
-    hn::StoreU(value, dx, values);
-    hn::StoreU(index, d32, indices);
-    fold(n);
+    best.Merge(a), b.Merge(c), best.Merge(b);
   }
+  for (; i < end; i += n) best.Merge({fn(whole, i), places(i)});
   if (end < count) {
     const Part<D> part(count - end);
-    hn::StoreU(fn(part, end), dx, values);
-    hn::StoreU(part.Iota(static_cast<int32_t>(end)), d32, indices);
-    fold(count - end);
+    const auto used = hn::FirstN(TagFor<int32_t, D>(), part.lanes());
+    const V value = fn(part, end);
+    const I at = part.Iota(static_cast<int32_t>(end));
+    best.Merge({Select(used, value, hn::Set(hn::DFromV<V>(), kLeast)), Select(used, at, none)});
   }
-  return best;
+  return best.OfAll();
 }
 template <typename T, class D, class Fn>
 HWY_INLINE Best<Rep<T>> ArgmaxLanes(D d, size_t count, Fn&& fn) {

@@ -69,7 +69,7 @@ bool IsShort(const Plan& plan, const Stage& pass) {
   const auto* reduce = As<stage::Reduce>(pass);
   const bool folds =
       !reduce || std::all_of(reduce->folds.begin(), reduce->folds.end(),
-                             [](const Fold& f) { return f.value->dtype != DType::kBool; });
+                             [](const Fold& f) { return !RowOf(f.op).lane_fold.empty(); });
   const Stages& body = *BodyOf(pass);
   return folds && std::all_of(body.begin(), body.end(),
                               [](const Stage& s) { return Is<stage::Define, stage::Store>(s); });
