@@ -55,6 +55,7 @@ static void RunStep(const Step& step) {
   // sum_axes.yaml:27  o += sum(x, axis=1)                # of the view [bm, bn]
   for (size_t m_i = 0; m_i < m_size; ++m_i) {
     const float total = SumLanes<float>(kFloats, bn, [&](auto at, size_t n_i) HWY_ATTR {
+      if (x.stream) PrefetchNextRow<0, 1, 1>(x.At(m_i, 0), x.At(m_i + 1, 0), n_i, bn);
       const auto x_0 = at.Load(x.At(m_i, n_i));
       return x_0;
     });

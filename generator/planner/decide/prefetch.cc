@@ -113,12 +113,22 @@ void ShareNextRow(const Plan& plan, const Place& place, LoopId row, LoopId lanes
   }
 }
 
+/// Whether blocks have pieces of the rows of an array, which the hardware sees end before it has
+/// asked for what follows.
+bool IsPieceOfRow(const Plan& plan, const Place& place) {
+  const Ref& ref = *plan.RefOf(place.buffer);
+  return !ref.block.empty() && !ref.view_dims.empty() &&
+         ref.block[ref.view_dims.back()].kind != BlockDim::Kind::kAll;
+}
+
 /// A pass in which several reductions are one (`one-pass`) has no other behind it that would ask
-/// for the next row while it computes. Out of a cache that costs more than it gains.
+/// for the next row while it computes; nor has a pass over a piece of a row. Out of a cache that
+/// costs more than it gains.
 void PrefetchForOne(const Plan& plan, Stage& pass, LoopId row) {
   auto* reduce = As<stage::Reduce>(pass);
-  if (!reduce || reduce->folds.size() == 1) return;
+  if (!reduce) return;
   for (Place& place : RowsOf(plan, pass, row)) {
+    if (reduce->folds.size() == 1 && !IsPieceOfRow(plan, place)) continue;
     Prefetch next{Prefetch::Kind::kNextRow, std::move(place), row};
     next.far = true;
     reduce->prefetches.push_back(std::move(next));

@@ -223,15 +223,37 @@ HWY_INLINE auto CastInteger(V v) {
   }
 }
 
+/// Floats that an i32 can hold, so that nothing has to be mended.
+template <FloatVector V>
+HWY_INLINE auto TruncateInRange(V v) {
+  const TagFor<int32_t, hn::DFromV<V>> di;
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+  using I = hn::Vec<decltype(di)>;
+  if constexpr (std::is_same_v<LaneOf<V>, float> && sizeof(v.raw) == 32)
+    return I{_mm256_cvttps_epi32(v.raw)};
+#endif
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+  if constexpr (std::is_same_v<LaneOf<V>, float> && sizeof(v.raw) == 64)
+    return I{_mm512_cvttps_epi32(v.raw)};
+#endif
+  return TruncateLanes<int32_t>(v);
+}
+
 /// A float vector to an integer type.
 template <typename To, FloatVector V>
 HWY_INLINE auto CastTruncating(V v) {
+  using F = LaneOf<V>;
+  using Limits = std::numeric_limits<To>;
   if constexpr (sizeof(To) >= 4) {
     return TruncateLanes<To>(v);
+  } else if constexpr (!kPlainLanes) {
+    const hn::DFromV<V> d;
+    const V low = hn::Set(d, static_cast<F>(Limits::min())),
+            high = hn::Set(d, static_cast<F>(Limits::max()));
+    return TruncateInRange(hn::IfThenElseZero(hn::Eq(v, v), hn::Min(hn::Max(v, low), high)));
   } else {
     const auto lanes = TruncateLanes<int32_t>(v);
     const hn::DFromV<decltype(lanes)> d;
-    using Limits = std::numeric_limits<To>;
     return hn::Min(hn::Max(lanes, hn::Set(d, int32_t{Limits::min()})),
                    hn::Set(d, int32_t{Limits::max()}));
   }

@@ -156,8 +156,9 @@ HWY_INLINE V DivideBy(V v, LaneOf<V> divisor) {
 #if HWY_NATIVE_FMA
   using X = LaneOf<V>;
   constexpr X kLeast = std::is_same_v<X, float> ? X(0x1p-100f) : X(0x1p-900);
+  // In front of the condition, so that a compiler may take it out of a loop.
+  const V reciprocal = hn::Set(d, 1 / divisor);
   if (HWY_LIKELY(divisor >= kLeast && divisor <= 1 / kLeast)) {
-    const V reciprocal = hn::Set(d, 1 / divisor);
     const V quotient = hn::Mul(v, reciprocal);
     const V excess = hn::MulSub(quotient, all, v);
     // False for zeros, infinities and NaN, of which the product is right.

@@ -231,6 +231,21 @@ HWY_INLINE auto FromStorage(V raw) {
   }
 }
 
+/// The low bits of integers of 32 bits, as many as X has. (Not TruncateTo, which is wrong on
+/// AVX3_DL in Highway 1.0.3: DemoteTo of what fits is the same, in five instructions for bytes.)
+template <typename X, class V>
+HWY_INLINE auto LowBits(V v) {
+  const TagFor<X, hn::DFromV<V>> d;
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+  using Low = hn::Vec<decltype(d)>;
+  if constexpr (sizeof(v.raw) == 64 && sizeof(X) == 1) return Low{_mm512_cvtepi32_epi8(v.raw)};
+  if constexpr (sizeof(v.raw) == 64 && sizeof(X) == 2) return Low{_mm512_cvtepi32_epi16(v.raw)};
+#endif
+  const TagFor<int32_t, hn::DFromV<V>> di;
+  constexpr int32_t kBits = static_cast<int32_t>(std::numeric_limits<X>::max());
+  return hn::DemoteTo(d, hn::And(hn::BitCast(di, v), hn::Set(di, kBits)));
+}
+
 /// The bits of elements of T for the vector of their representation. Floats are rounded to nearest
 /// even, and to powers of two as RoundedPowerBits says; of integers that do not fit, the lower bits
 /// are kept.
@@ -244,8 +259,6 @@ HWY_INLINE auto ToStorage(V v) {
     using D = hn::DFromV<V>;
     const TagFor<uint16_t, D> du16;
     const TagFor<int32_t, D> di;
-    // Not TruncateTo, which is wrong on AVX3_DL in Highway 1.0.3: DemoteTo of what fits is the
-    // same.
     if constexpr (std::is_same_v<T, bf16>) {
 #if HWY_TARGET == HWY_AVX3_DL
       // vcvtneps2bf16 does it all, but makes subnormals 0.
@@ -263,15 +276,13 @@ HWY_INLINE auto ToStorage(V v) {
         return hn::DemoteTo(du16, hn::BitCast(di, RoundedF16Bits(v)));
       }
     } else if constexpr (kIsPower<T>) {
-      return hn::DemoteTo(TagFor<uint8_t, D>(), hn::BitCast(di, RoundedPowerBits(v)));
+      return LowBits<uint8_t>(RoundedPowerBits(v));
     } else if constexpr (kIsFloating<T> && sizeof(T) == 1) {
-      return hn::DemoteTo(TagFor<uint8_t, D>(), hn::BitCast(di, RoundedFloat8Bits<T>(v)));
+      return LowBits<uint8_t>(RoundedFloat8Bits<T>(v));
     } else if constexpr (sizeof(T) == 1) {
-      const auto low = hn::And(v, hn::Set(di, 0xFF));
-      return hn::BitCast(TagFor<RawBits<T>, D>(), hn::DemoteTo(TagFor<uint8_t, D>(), low));
+      return hn::BitCast(TagFor<RawBits<T>, D>(), LowBits<uint8_t>(v));
     } else if constexpr (sizeof(T) == 2) {
-      const auto low = hn::And(v, hn::Set(di, 0xFFFF));
-      return hn::BitCast(TagFor<T, D>(), hn::DemoteTo(du16, low));
+      return hn::BitCast(TagFor<T, D>(), LowBits<uint16_t>(v));
     } else {
       return v;
     }

@@ -244,13 +244,39 @@ HWY_INLINE V SmallerOf(V a, V b) {
     return hn::IfThenElse(hn::Or(hn::Lt(a, b), hn::IsNaN(a)), a, b);
   }
 }
+/// Whether one of the two is NaN.
+template <FloatVector V>
+HWY_INLINE hn::Mask<hn::DFromV<V>> IsEitherNaN(V a, V b) {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3  // by one comparison, which Highway does not offer
+  using M = hn::Mask<hn::DFromV<V>>;
+  constexpr bool kDoubles = sizeof(LaneOf<V>) == 8;
+  if constexpr (sizeof(a.raw) == 64 && kDoubles) {
+    return M{_mm512_cmp_pd_mask(a.raw, b.raw, _CMP_UNORD_Q)};
+  } else if constexpr (sizeof(a.raw) == 64) {
+    return M{_mm512_cmp_ps_mask(a.raw, b.raw, _CMP_UNORD_Q)};
+  } else if constexpr (sizeof(a.raw) == 32 && kDoubles) {
+    return M{_mm256_cmp_pd_mask(a.raw, b.raw, _CMP_UNORD_Q)};
+  } else if constexpr (sizeof(a.raw) == 32) {
+    return M{_mm256_cmp_ps_mask(a.raw, b.raw, _CMP_UNORD_Q)};
+  }
+#elif HWY_TARGET == HWY_AVX2
+  using M = hn::Mask<hn::DFromV<V>>;
+  if constexpr (sizeof(a.raw) == 32 && sizeof(LaneOf<V>) == 8) {
+    return M{_mm256_cmp_pd(a.raw, b.raw, _CMP_UNORD_Q)};
+  } else if constexpr (sizeof(a.raw) == 32) {
+    return M{_mm256_cmp_ps(a.raw, b.raw, _CMP_UNORD_Q)};
+  }
+#endif
+  return hn::Or(hn::IsNaN(a), hn::IsNaN(b));
+}
+
 /// `value`, or the sum if one of the two is NaN: a quiet NaN.
 template <VectorValue V>
 HWY_INLINE V UnlessNaN(V a, V b, V value) {
   if constexpr (IntegerVector<V>) {
     return value;
   } else {
-    return hn::IfThenElse(hn::Or(hn::IsNaN(a), hn::IsNaN(b)), hn::Add(a, b), value);
+    return hn::IfThenElse(IsEitherNaN(a, b), hn::Add(a, b), value);
   }
 }
 template <VectorValue V>
@@ -263,8 +289,13 @@ HWY_INLINE V Minimum(V a, V b) {
   if constexpr (HWY_ARCH_X86 && !kPlainLanes) return UnlessNaN(a, b, hn::Min(a, b));
   return UnlessNaN(a, b, SmallerOf(a, b));
 }
+/// min(max(x, low), high), of which limits are looked at once where they are the same for all.
 template <VectorValue V>
 HWY_INLINE V ClampTo(V x, V low, V high) {
+  if constexpr (HWY_ARCH_X86 && !kPlainLanes && FloatVector<V>) {
+    const V limit = hn::IfThenElse(hn::IsNaN(low), low, high);
+    return UnlessNaN(x, limit, hn::Min(hn::Max(x, low), high));
+  }
   return Minimum(Maximum(x, low), high);
 }
 
