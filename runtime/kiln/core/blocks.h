@@ -118,12 +118,12 @@ inline int64_t StripSize(const Cpu& cpu, int64_t extent) {
 
 /// MC, the rows of A that stay in the L2 while the panels of B pass by. Several cores get smaller
 /// blocks, so that they can share the last ones. With few columns a block of A is used once,
-/// and is small enough to be in the L2 still when it is.
+/// and is small enough to be in the L2 still when it is; unless they are so few that it is not packed.
 inline int64_t ChooseMC(const Cpu& cpu, int64_t rows, int64_t cores, int64_t columns = INT64_MAX,
                         int64_t depth = 1) {
-  constexpr int64_t kFewColumns = 128;
+  constexpr int64_t kFewColumns = 128, kFewInPlace = 8;  // FewColumns
   int64_t most = cores == 1 ? 512 : std::clamp<int64_t>(RoundUp(DivUp(rows, 8), 8), 64, 512);
-  if (columns <= kFewColumns) {
+  if (kFewInPlace < columns && columns <= kFewColumns) {
     const int64_t fit = cpu.l2_bytes / 16 / std::max(depth, int64_t{1});
     most = std::min(most, std::max<int64_t>(RoundUp(fit, 8), 64));
   }
