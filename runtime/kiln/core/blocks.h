@@ -118,7 +118,8 @@ inline int64_t StripSize(const Cpu& cpu, int64_t extent) {
 
 /// MC, the rows of A that stay in the L2 while the panels of B pass by. Several cores get smaller
 /// blocks, so that they can share the last ones. With few columns a block of A is used once,
-/// and is small enough to be in the L2 still when it is; unless they are so few that it is not packed.
+/// and is small enough to be in the L2 still when it is; unless they are so few that it is not
+/// packed.
 inline int64_t ChooseMC(const Cpu& cpu, int64_t rows, int64_t cores, int64_t columns = INT64_MAX,
                         int64_t depth = 1) {
   constexpr int64_t kFewColumns = 128, kFewInPlace = 8;  // FewColumns

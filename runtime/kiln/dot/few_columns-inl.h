@@ -70,29 +70,21 @@ class ColumnsAsRows {
   using KGroup = typename D::KGroup;
 
  public:
-  explicit ColumnsAsRows(const B& b) : b_(b), panels_(DivUp(b.cols, kPanelRows)) {}
+  explicit ColumnsAsRows(const B& b) : b_(b) {}
 
-  size_t MostKGroups() const { return kMost / (panels_ * kPanelRows); }
+  size_t MostKGroups() const { return kMost / RoundUp(b_.cols, kPanelRows); }
 
   /// `count` k-groups from k on.
   Panels Pack(size_t k, size_t count) {
     auto view = Panels::OfPanels(groups_, b_.cols, count);
     view.to_panel = static_cast<ptrdiff_t>(kPanelRows * count);
-    const hn::CappedTag<KGroup, kPanelRows> d;
-    KGroup* to = groups_;
-    for (size_t panel = 0; panel < panels_; ++panel) {
-      const size_t c = panel * kPanelRows, left = HWY_MIN(b_.cols - c, kPanelRows);
-      for (size_t i = k; i < k + count && b_.streamed != nullptr; ++i, to += kPanelRows)
-        for (size_t j = 0; j < left; ++j) to[j] = StreamedKGroup<D>(b_, i, c + j);
-      if (b_.streamed != nullptr) continue;
-      const auto [first, to_k] = b_.ColumnAt(c);
-      const KGroup* from = first + k * to_k;
-      for (size_t i = 0; i < count; ++i, from += to_k, to += kPanelRows) {
-        if (b_.IsPacked() && hn::Lanes(d) == kPanelRows) {
-          hn::StoreU(Flip<D>(hn::LoadU(d, from), FlipOf<D>()), d, to);
-        } else {
-          for (size_t j = 0; j < left; ++j) to[j] = Unflipped(from[j]);
-        }
+    for (size_t c = 0; c < b_.cols; c += kPanelRows) {
+      KGroup* const to = groups_ + c * count;
+      const size_t columns = HWY_MIN(b_.cols - c, kPanelRows);
+      if (b_.IsPacked() && hn::Lanes(hn::ScalableTag<KGroup>()) % kPanelRows == 0) {
+        TakeTogether(k, count, c, to);
+      } else {
+        for (size_t i = 0; i < columns; ++i) TakeOne(k, count, c + i, to + i);
       }
     }
     return view;
@@ -116,13 +108,29 @@ class ColumnsAsRows {
  private:
   static constexpr size_t kMost = (size_t{64} << 10) / sizeof(KGroup);
 
-  static KGroup Unflipped(KGroup group) {
-    if constexpr (D::kFlip != 0) group ^= static_cast<KGroup>(FlipOf<D>());
-    return group;
+  /// As many columns as a panel has, from one that begins with a vector of a panel of B.
+  void TakeTogether(size_t k, size_t count, size_t column, KGroup* to) const {
+    const hn::CappedTag<KGroup, kPanelRows> d;
+    const auto [first, to_k] = b_.ColumnAt(column);
+    for (size_t i = 0; i < count; ++i)
+      hn::StoreU(Flip<D>(hn::LoadU(d, first + (k + i) * to_k), FlipOf<D>()), d,
+                 to + i * kPanelRows);
+  }
+
+  void TakeOne(size_t k, size_t count, size_t column, KGroup* to) const {
+    if (b_.streamed != nullptr) {
+      for (size_t i = 0; i < count; ++i) to[i * kPanelRows] = StreamedKGroup<D>(b_, k + i, column);
+      return;
+    }
+    const auto [first, to_k] = b_.ColumnAt(column);
+    for (size_t i = 0; i < count; ++i) {
+      KGroup group = first[(k + i) * to_k];
+      if constexpr (D::kFlip != 0) group ^= static_cast<KGroup>(FlipOf<D>());
+      to[i * kPanelRows] = group;
+    }
   }
 
   const B& b_;
-  const size_t panels_;
   HWY_ALIGN KGroup groups_[kMost];
 };
 

@@ -36,7 +36,7 @@ TEST_CASE("panels for few rows or columns are packed in small blocks") {
   CHECK(ChooseMC(kTypicalCpu, 4096, 1, 129, 1000) == 512);
   CHECK(ChooseMC(kTypicalCpu, 4096, 1, 128, 1000) == 72);
   CHECK(ChooseMC(kTypicalCpu, 4096, 1, 128, 100000) == 64);
-  CHECK(ChooseMC(kTypicalCpu, 4096, 1, 8, 16) == 512);  // a step has something to do
+  CHECK(ChooseMC(kTypicalCpu, 4096, 1, 8, 16) == 512);      // a step has something to do
   CHECK(ChooseMC(kTypicalCpu, 4096, 1, 8, 100000) == 512);  // which is not packed
   CHECK(ChooseMC(kTypicalCpu, 5, 1, 8, 16) == 8);
   CHECK(ChooseMC(kTypicalCpu, 0, 1, 8, 0) == 8);
