@@ -37,10 +37,10 @@ TEST_CASE("what elements are computed by has a function or an operator of C++, f
   }
 }
 
-TEST_CASE("a fold has a reduction over lanes, and nothing else has") {
+TEST_CASE("a fold or a position has a reduction over lanes, and nothing else has") {
   for (const Operation& row : AllOperations()) {
     INFO(row.name);
-    CHECK(row.lanes.empty() == !IsFold(row.op));
+    CHECK(row.lanes.empty() == !IsReduction(row.op));
   }
 }
 

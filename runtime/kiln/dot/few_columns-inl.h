@@ -54,12 +54,14 @@ template <class D, class B>
 HWY_INLINE typename D::KGroup StreamedKGroup(const B& b, size_t k, size_t column) {
   using T = ElementOfStreamed<D, B>;
   const auto* const first = static_cast<const T*>(b.streamed);
+  const int64_t stride = Signed(b.stride);
   T elements[2 * D::kKPerGroup] = {};  // k and its neighbour, which changes places with it
   const size_t even = D::kSwapsPairs ? k & ~size_t{1} : k;
   for (size_t i = 0; i < (D::kSwapsPairs ? 2 : D::kKPerGroup); ++i) {
     const size_t row = even * D::kKPerGroup + i;
     if (row >= b.rows) break;
-    elements[i] = first[b.by_columns ? column * b.stride + row : row * b.stride + column];
+    elements[i] = first[b.by_columns ? Signed(column) * stride + Signed(row)
+                                     : Signed(row) * stride + Signed(column)];
   }
   return KGroupAt<D>(elements, k - even);
 }

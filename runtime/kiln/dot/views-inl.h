@@ -157,7 +157,8 @@ struct ViewOfB {
   template <typename T>
   ViewOfB Piece(size_t k, size_t count) const {
     ViewOfB piece = *this;
-    piece.streamed = static_cast<const T*>(streamed) + k * (by_columns ? 1 : stride);
+    const auto to_k = static_cast<ptrdiff_t>(by_columns ? 1 : stride);  // it may be negative
+    piece.streamed = static_cast<const T*>(streamed) + static_cast<ptrdiff_t>(k) * to_k;
     piece.rows = count;
     return piece;
   }

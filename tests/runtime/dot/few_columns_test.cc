@@ -139,18 +139,25 @@ std::string CheckTile(const char* types) {
           const Matrix<As> b = dot_test::Random<As>(random, depth, cols, false, 1);
           Tile<const T, 2> tile = a.tile;
           if (transposed) std::swap(tile.stride[0], tile.stride[1]);
+          const Tile<const T, 2> upside_down{tile.At(rows - 1, 0),
+                                             {-tile.stride[0], tile.stride[1]}};
           const auto memory_a = hwy::AllocateAligned<uint8_t>(PackedA<As>::Bytes(rows, depth));
           const auto memory_b = hwy::AllocateAligned<uint8_t>(PackedB<As>::Bytes(depth, cols));
           const auto panels = PackB<As>(b.tile, depth, cols, memory_b.get());
-          const auto check = [&](const auto& view) -> std::string {
+          const auto check = [&](const auto& view, bool turned = false) -> std::string {
             std::vector<typename D::Acc> z(rows * cols);
             MultiplyTiles<D>(RowRange(rows), view, panels, TileSums(), Nothing(),
-                             [&](auto at, auto sum, size_t r, size_t c)
-                                 HWY_ATTR { at.Store(sum, &z[r * cols + c]); });
+                             [&](auto at, auto sum, size_t r, size_t c) HWY_ATTR {
+                               at.Store(sum, &z[(turned ? rows - 1 - r : r) * cols + c]);
+                             });
             const std::string error = dot_test::FirstError(a, b, z, rows, depth, cols);
             return error.empty() ? "" : types + std::string(transposed ? ".T: " : ": ") + error;
           };
           std::string error = check(PackAFor<As>(cols, tile, rows, depth, memory_a.get()));
+          if (error.empty()) {
+            error = check(PackAFor<As>(cols, upside_down, rows, depth, memory_a.get()),
+                          /*turned=*/true);
+          }
           if constexpr (std::is_same_v<As, T>) {
             if (error.empty() && !transposed)  // its rows are contiguous
               error = check(SmallAFor<As>(cols, tile, rows, depth, memory_a.get()));
