@@ -9,8 +9,6 @@
 //   FoldLanes<SumOf<T>, MaxOf<U>>(d, count, fn)   several of the first four in one pass: for
 //                               fn(at, i, fold) to call fold(a, b) with the elements of each; a
 //                               tuple of what these alone would give
-//   FoldArgmax FoldArgmin(best, index, value, i)   one step of the same along another axis, for
-//                               vectors and scalars; i counts from 0, and at 0 the value is taken
 //
 // fn is called for every element, once, and may store what it computes: none of these ends early.
 // Of no elements: 0, 1, the lowest, the highest, false, true, index -1. The result depends on
@@ -289,27 +287,6 @@ HWY_INLINE auto IsBetter(V x, V best) {
   } else {
     return ahead;
   }
-}
-
-template <bool kLargest, class V, class I>
-HWY_INLINE void FoldPosition(V& best, I& index, V value, int32_t i) {
-  if (i == 0) best = value;
-  const auto better = IsBetter<kLargest>(value, best);
-  best = Select(better, value, best);
-  if constexpr (Scalar<I>) {
-    index = i == 0 || better ? i : index;
-  } else {
-    const auto here = hn::Set(hn::DFromV<I>(), i);
-    index = i == 0 ? here : Select(better, here, index);
-  }
-}
-template <class V, class I>
-HWY_INLINE void FoldArgmax(V& best, I& index, V value, int32_t i) {
-  FoldPosition<true>(best, index, value, i);
-}
-template <class V, class I>
-HWY_INLINE void FoldArgmin(V& best, I& index, V value, int32_t i) {
-  FoldPosition<false>(best, index, value, i);
 }
 
 template <bool kLargest>

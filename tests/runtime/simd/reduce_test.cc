@@ -170,26 +170,6 @@ void CheckPositions(D d, const std::vector<T>& values, size_t count) {
     Expect(Same(smallest.value, Widened(values[static_cast<size_t>(least)])),
            Named<T>("min", count));
   }
-
-  // Along another axis: `count` rows of as many lanes as there are, each shifted by one.
-  const Whole<D> at;
-  const size_t n = at.lanes();
-  if (count == 0 || count + n > values.size()) return;
-  auto best = at.Splat(Rep<T>{0});
-  auto index = at.Splat(int32_t{0});
-  Rep<T> lane{0};
-  int32_t lane_index = 0;
-  for (size_t i = 0; i < count; ++i) {
-    FoldArgmax(best, index, at.Load(in(i)), static_cast<int32_t>(i));
-    FoldArgmax(lane, lane_index, Widened(values[i]), static_cast<int32_t>(i));
-  }
-  const Room<int32_t> indices(n);
-  at.Store(index, indices());
-  Expect(lane_index == most, Named<T>("fold of scalars", count));
-  for (size_t k = 0; k < n; ++k) {
-    const std::vector<T> column(values.begin() + static_cast<ptrdiff_t>(k), values.end());
-    Expect(*indices(k) == Locate<true>(column, count), Named<T>("fold", count));
-  }
 }
 
 template <class D>
