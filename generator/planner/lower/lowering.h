@@ -172,6 +172,7 @@ class Lowering {
   void EmitRowReduce(const Target& target, const Node& node, const Loops& kept,
                      const Loops& reduced, const Point& point, const Point& left);
   bool IsSmallWindow(const Node& node) const;
+  bool IsSideBySide(const Node& node, const Loops& kept, const Point& point);
   void EmitFold(const Target& target, const Node& node, const Loops& kept, const Point& point,
                 const Point& left);
   void EmitArg(const Target& target, const Node& node);

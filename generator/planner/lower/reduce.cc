@@ -75,7 +75,8 @@ void Lowering::EmitReduce(const Target& target, const Node& node) {
     return Emit(Nest(kept, {Of(stage::Store{PlaceAt(target, left), value, nullptr})}, true));
   }
   const bool lanes_go = all.back() == reduced.back();
-  if (!lanes_go && IsSmallWindow(node)) return EmitFold(target, node, kept, point, left);
+  if (IsSmallWindow(node) && (!lanes_go || IsSideBySide(node, kept, point)))
+    return EmitFold(target, node, kept, point, left);
   if (lanes_go) return EmitLaneReduce(target, node, kept, reduced, point, left);
   EmitRowReduce(target, node, kept, reduced, point, left);
 }
@@ -112,10 +113,31 @@ void Lowering::EmitLaneReduce(const Target& target, const Node& node, const Loop
 /// together.
 bool Lowering::IsSmallWindow(const Node& node) const {
   constexpr int64_t kMost = 16;
-  const Node& arg = *node.args[0];
+  const Node* arg = node.args[0].get();
   Size count = 1;
-  for (const size_t axis : node.axes) count = count * arg.shape[axis];
-  return count.Constant().value_or(kMost + 1) <= kMost && ReadsConstantInput(arg);
+  for (const size_t axis : node.axes) count = count * arg->shape[axis];
+  while (arg->op == Op::kCast) arg = arg->args[0].get();
+  return count.Constant().value_or(kMost + 1) <= kMost && ReadsConstantInput(*arg);
+}
+
+/// Whether the windows of neighbouring results lie side by side in memory, as those of a pooling
+/// along rows do, so that lanes may be results.
+bool Lowering::IsSideBySide(const Node& node, const Loops& kept, const Point& point) {
+  constexpr int64_t kMostApart = 8;  // elements: vectors of lines have several results each
+  if (kept.empty()) return false;
+  Point first = point;
+  for (size_t d = 0; d < first.size(); ++d) {
+    if (Goes(node, d)) first[d] = {};
+  }
+  const ElementPtr value = Value(*node.args[0], first);
+  bool beside = LanesFit(*value, kept.back());
+  ForEachElement(value, [&](const Element& e) {
+    const Place* const place = LoadedBy(e);
+    if (!place) return;
+    const Coordinate& last = place->at.back();
+    beside = beside && last.loop == kept.back() && 1 < last.stride && last.stride <= kMostApart;
+  });
+  return beside;
 }
 
 /// All elements in one expression.

@@ -1,8 +1,35 @@
 #include "generator/planner/lower/regroup.h"
 
-namespace kiln {
+#include "generator/ir/node.h"
 
-std::vector<Group> GroupsOf(const Shape& from, const Shape& to) {
+namespace kiln {
+namespace {
+
+/// Whether `node` is dim // factor.
+bool IsQuotient(const Node& node, const Node& dim, int64_t factor) {
+  if (node.op != Op::kFloorDiv || dim.op != Op::kDim) return false;
+  const Node &dividend = *node.args[0], &divisor = *node.args[1];
+  return dividend.op == Op::kDim && dividend.index == dim.index && divisor.op == Op::kConst &&
+         divisor.int_value == factor;
+}
+
+/// Whether `to` is `from` or, as h // 2 * 2 is of h, that rounded down.
+bool IsRoundedDown(const Size& from, const Size& to) {
+  constexpr int64_t kMostParts = 64;
+  const Node* const dim = from.AsAtom();
+  for (int64_t factor = 2; dim != nullptr && factor <= kMostParts; ++factor) {
+    const std::optional<Size> quotient = to.DividedBy(factor);
+    const Node* const atom = quotient ? quotient->AsAtom() : nullptr;
+    if (atom != nullptr && IsQuotient(*atom, *dim, factor)) return true;
+  }
+  return from == to;
+}
+
+/// `is_same(from, to)`: whether sizes are alike. `takes_rest`: whether what is left, in which they
+/// are not, may be a group.
+template <class IsSame>
+std::vector<Group> GroupsBy(const Shape& from, const Shape& to, const IsSame& is_same,
+                            bool takes_rest) {
   const auto beyond_one = [](const Shape& shape) {
     std::vector<size_t> dims;
     for (size_t d = 0; d < shape.size(); ++d)
@@ -18,12 +45,13 @@ std::vector<Group> GroupsOf(const Shape& from, const Shape& to) {
     Size product = from[a[i]];
     for (size_t k = j; k < b.size() && m == 0; ++k) {
       product = k == j ? to[b[k]] : product * to[b[k]];
-      if (product == from[a[i]]) m = 1, n = k - j + 1;
+      if (is_same(from[a[i]], product)) m = 1, n = k - j + 1;
     }
     for (size_t k = i; k < a.size() && m == 0; ++k) {
       product = k == i ? from[a[k]] : product * from[a[k]];
-      if (product == to[b[j]]) m = k - i + 1, n = 1;
+      if (is_same(product, to[b[j]])) m = k - i + 1, n = 1;
     }
+    if (m == 0 && !takes_rest) return {};
     if (m == 0) {
       // What only a call can prove, as w = w // 2 * 2: all but the dimensions that are alike at the
       // end have as many elements, since both shapes do.
@@ -41,6 +69,16 @@ std::vector<Group> GroupsOf(const Shape& from, const Shape& to) {
     i += m, j += n;
   }
   return i == a.size() && j == b.size() ? groups : std::vector<Group>();
+}
+
+}  // namespace
+
+std::vector<Group> GroupsOf(const Shape& from, const Shape& to) {
+  const auto equal = [](const Size& x, const Size& y) { return x == y; };
+  std::vector<Group> groups = GroupsBy(from, to, equal, /*takes_rest=*/true);
+  // As each call checks that both shapes have as many elements, and none of these groups has more
+  // than before, all have as many.
+  return groups.empty() ? GroupsBy(from, to, IsRoundedDown, /*takes_rest=*/false) : groups;
 }
 
 }  // namespace kiln
