@@ -25,6 +25,7 @@
 
 #include "kiln/core/version.h"
 #include "kiln/simd/convert-inl.h"
+#include "kiln/simd/either_nan-inl.h"
 #include "kiln/simd/scalar-inl.h"
 
 KILN_BEFORE_NAMESPACE();
@@ -244,32 +245,6 @@ HWY_INLINE V SmallerOf(V a, V b) {
     return hn::IfThenElse(hn::Or(hn::Lt(a, b), hn::IsNaN(a)), a, b);
   }
 }
-/// Whether one of the two is NaN.
-template <FloatVector V>
-HWY_INLINE hn::Mask<hn::DFromV<V>> IsEitherNaN(V a, V b) {
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3  // by one comparison, which Highway does not offer
-  using M = hn::Mask<hn::DFromV<V>>;
-  constexpr bool kDoubles = sizeof(LaneOf<V>) == 8;
-  if constexpr (sizeof(a.raw) == 64 && kDoubles) {
-    return M{_mm512_cmp_pd_mask(a.raw, b.raw, _CMP_UNORD_Q)};
-  } else if constexpr (sizeof(a.raw) == 64) {
-    return M{_mm512_cmp_ps_mask(a.raw, b.raw, _CMP_UNORD_Q)};
-  } else if constexpr (sizeof(a.raw) == 32 && kDoubles) {
-    return M{_mm256_cmp_pd_mask(a.raw, b.raw, _CMP_UNORD_Q)};
-  } else if constexpr (sizeof(a.raw) == 32) {
-    return M{_mm256_cmp_ps_mask(a.raw, b.raw, _CMP_UNORD_Q)};
-  }
-#elif HWY_TARGET == HWY_AVX2
-  using M = hn::Mask<hn::DFromV<V>>;
-  if constexpr (sizeof(a.raw) == 32 && sizeof(LaneOf<V>) == 8) {
-    return M{_mm256_cmp_pd(a.raw, b.raw, _CMP_UNORD_Q)};
-  } else if constexpr (sizeof(a.raw) == 32) {
-    return M{_mm256_cmp_ps(a.raw, b.raw, _CMP_UNORD_Q)};
-  }
-#endif
-  return hn::Or(hn::IsNaN(a), hn::IsNaN(b));
-}
-
 /// `value`, or the sum if one of the two is NaN: a quiet NaN.
 template <VectorValue V>
 HWY_INLINE V UnlessNaN(V a, V b, V value) {
