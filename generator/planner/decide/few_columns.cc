@@ -66,9 +66,7 @@ void FindInBody(const Plan& plan, Stages& stages) {
     auto* pack = As<stage::Pack>(stages[i]);
     if (!pack || plan[pack->panels].side != Side::kA || pack->in_place == InPlace::kAlways)
       continue;
-    size_t next = i + 1;
-    while (next < stages.size() && Is<stage::Pack, stage::Define>(stages[next])) ++next;
-    const auto* dot = next < stages.size() ? As<stage::Dot>(stages[next]) : nullptr;
+    const auto* dot = DotAfter(stages, i);
     const auto has_it = [&](const stage::Dot& d) { return d.a.panels == pack->panels; };
     if (!dot || !has_it(*dot) || !StaysAsItIs(plan, *pack)) continue;
     const SpaceId columns = plan[dot->col].space;

@@ -141,9 +141,7 @@ void FindRowsOfB(const Plan& plan, Stages& stages) {
     auto* pack = As<stage::Pack>(stages[i]);
     const bool is_b = pack && plan[pack->panels].side == Side::kB;
     if (!is_b || pack->in_place == InPlace::kAlways || !StaysAsItIs(plan, *pack)) continue;
-    size_t next = i + 1;
-    while (next < stages.size() && Is<stage::Pack, stage::Define>(stages[next])) ++next;
-    const auto* dot = next < stages.size() ? As<stage::Dot>(stages[next]) : nullptr;
+    const auto* dot = DotAfter(stages, i);
     const bool is_its = dot && dot->b.panels == pack->panels;
     if (is_its && MayBeForFew(plan, *pack, plan.SpaceOf(dot->row).extent))
       pack->others = plan[dot->row].space;

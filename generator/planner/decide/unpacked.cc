@@ -61,4 +61,10 @@ bool StaysAsItIs(const Plan& plan, const stage::Pack& pack) {
          !IsStoredMeanwhile(plan, pack.panels, buffer);
 }
 
+const stage::Dot* DotAfter(const Stages& stages, size_t i) {
+  size_t next = i + 1;
+  while (next < stages.size() && Is<stage::Pack, stage::Define>(stages[next])) ++next;
+  return next < stages.size() ? As<stage::Dot>(stages[next]) : nullptr;
+}
+
 }  // namespace kiln

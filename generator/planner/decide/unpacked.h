@@ -16,4 +16,7 @@ bool IsStoredMeanwhile(const Plan& plan, PanelsId panels, BufferId buffer);
 /// Whether an operand that is packed could be read where it is until its dot is done.
 bool StaysAsItIs(const Plan& plan, const stage::Pack& pack);
 
+/// The dot that comes right after the stage at `i` and what else is packed for it, or null.
+const stage::Dot* DotAfter(const Stages& stages, size_t i);
+
 }  // namespace kiln
