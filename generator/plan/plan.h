@@ -36,6 +36,7 @@ struct Buffer {
   std::vector<SpaceId> spaces;  // one a dimension; none: extent 1 or no space
   bool dense = false;           // rows without gaps, because another shape looks at it
   BufferId same_as;             // another shape of that buffer's elements
+  bool in_pages = false;        // FindPages: copies to it may be left where they are
   // Where a value lives, once fused: dropped dimensions need no memory.
   std::vector<bool> dropped;
   bool in_register = false;  // all dimensions dropped

@@ -94,6 +94,8 @@ class PlanPrinter {
       for (size_t d = 0; d < buffer.extents.size(); ++d) {
         if (!buffer.dropped[d]) kept += (kept.empty() ? "" : ", ") + buffer.extents[d].ToString();
       }
+      if (buffer.in_pages)
+        Line("scratch " + stages_.BufferName(b) + ": Direct may leave what is copied there");
       if (buffer.ref || buffer.in_register || !used.count(b)) continue;
       Line("value " + stages_.BufferName(b) + ": " + std::string(Name(buffer.dtype)) + "[" + kept +
            "]");

@@ -16,6 +16,7 @@
 #include "generator/planner/decide/narrow.h"
 #include "generator/planner/decide/one_body.h"
 #include "generator/planner/decide/pack_computed.h"
+#include "generator/planner/decide/pages.h"
 #include "generator/planner/decide/prefetch.h"
 #include "generator/planner/decide/streams.h"
 #include "generator/planner/decide/watch.h"
@@ -306,6 +307,7 @@ void WidenLanes(Planning& p) { FindWideLanes(p.plan); }
 void Stream(Planning& p) { FindStreams(p.plan); }
 void PackFromRegisters(Planning& p) { PackComputed(p.plan); }
 void MultiplyByFewColumns(Planning& p) { FindFewColumns(p.plan); }
+void LeavePages(Planning& p) { FindPages(p.plan); }
 
 constexpr Pass kPasses[] = {
     {"operands", DescribeOperands,
@@ -361,6 +363,7 @@ constexpr Pass kPasses[] = {
      "what is computed for nothing but a dot is packed as it is computed"},
     {"columns", MultiplyByFewColumns,
      "Direct may multiply a left operand where it is, if the right one has few columns"},
+    {"pages", LeavePages, "what is copied by hand, and only few rows multiply, stays where it is"},
 };
 
 }  // namespace

@@ -287,9 +287,11 @@ void BodyView::PackLines(const stage::Pack& pack, std::vector<std::string>* line
                    StorageType(panels.element) + ">(");
   lines->push_back("    " + (pack.others ? Count(pack.others) + ", " : "") +
                    MatrixAt(corner, pack.place, pack.row, pack.col) + ",");
-  const bool needs_memory = NeedsMemory(plan_, pack);
-  lines->push_back("    " + rows + ", " + cols +
-                   (needs_memory ? ", step." + name + "_memory);" : ");"));
+  const std::string memory = NeedsMemory(plan_, pack) ? ", step." + name + "_memory" : "";
+  const BufferId buffer = pack.place.buffer;
+  const bool in_pages = plan_[RootOf(plan_, buffer)].in_pages;
+  const std::string pages = in_pages ? ", copies.PagesOf(" + names_[buffer] + ".data)" : "";
+  lines->push_back("    " + rows + ", " + cols + memory + pages + ");");
 }
 
 }  // namespace kiln::render

@@ -199,6 +199,13 @@ void SpecializationView::Copied() {
                            (borrower ? ", /*lent to=*/" + std::to_string(borrower.number()) : "") +
                            (due ? ", /*due=*/call." + names_[ArrayOf(r)] + ".Count()" : ""));
   }
+  for (const BufferId b : plan_.buffers.ids()) {
+    if (!plan_[b].in_pages) continue;
+    Fields& f = copied.emplace_back();
+    f.Set("verb", "MayLeave");
+    f.Set("arguments", names_[b] + "_memory, " + names_[b] + "_count * sizeof(" +
+                           StorageType(plan_[b].dtype) + ")");
+  }
   fields_.SetList("copied", std::move(copied));
 }
 

@@ -279,9 +279,9 @@ HWY_INLINE void AddComputedColumns(const A& a, size_t row, size_t rows, const Co
   for (size_t c = 0; c < cols; c += kCols) {
     for (size_t k = 0; k < b.extent[0]; k += kPiece) {
       Fetch(columns, first + c, k, kCols, kPiece, buffer);
-      AddStreamedColumns<Dot>(a, row, rows, k, buffer, HWY_MIN(b.extent[0] - k, kPiece),
-                              int64_t{kPiece}, /*far=*/false, HWY_MIN(cols - c, kCols), sums + c,
-                              sums_stride);
+      const InMemory<typename Dot::B> piece{buffer, int64_t{kPiece}, Distance::kClose};
+      AddStreamedColumns<Dot>(a, row, rows, k, piece, HWY_MIN(b.extent[0] - k, kPiece),
+                              HWY_MIN(cols - c, kCols), sums + c, sums_stride);
     }
   }
 }

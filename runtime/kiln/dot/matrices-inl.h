@@ -126,6 +126,24 @@ auto PackBFor(size_t a_rows, const Tile<T, 2>& b, size_t k, size_t cols, void* t
   return View::OfPanels(groups, PackedB<As>::Depth(k), cols);
 }
 
+/// The same of a matrix in a buffer that may be in pages. What cannot be streamed from these comes
+/// home before it is packed, and copies bring all that follows there.
+template <class As, typename T>
+auto PackBFor(size_t a_rows, const Tile<T, 2>& b, size_t k, size_t cols, void* to, Pages& pages) {
+  using D = DotOf<As>;
+  using View = ViewOfPages<typename D::KGroup, StoredIfWidened<D, std::remove_const_t<T>>>;
+  using Whole = typename View::Whole;
+  if (const std::optional<Whole> whole = StreamedB<Whole, D>(a_rows, b, k, cols)) {
+    const size_t lines = whole->by_columns ? k : cols,
+                 step = whole->by_columns ? 1 : kRowsAtOnce<D>;
+    const auto apart = static_cast<int64_t>(whole->stride * sizeof(T));
+    if (!UsesAmx<D>() && pages.HasLines(b.data, lines * sizeof(T), apart, step))
+      return View{*whole, &pages};
+  }
+  pages.Close();
+  return View{PackBFor<As>(a_rows, b, k, cols, to), &pages};
+}
+
 /// PackA, to what MatrixA returns of a matrix where it is.
 template <class As, typename T>
 auto PackAsMatrixA(const Tile<T, 2>& a, size_t rows, size_t k, void* to) {

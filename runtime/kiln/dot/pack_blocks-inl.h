@@ -249,16 +249,16 @@ KILN_PACK(BytesUS, uint8_t, int8_t);
 KILN_PACK(BytesUU, uint8_t, uint8_t);
 #undef KILN_STREAM
 #undef KILN_STREAM_ROWS
-#define KILN_STREAM_ROWS(D, Steps)                                                             \
-  KILN_PACKING void AddStreamedRows<D, ViewOfA<D::KGroup, Steps>, D::B>(                       \
-      const ViewOfA<D::KGroup, Steps>&, size_t row, size_t rows, const D::B* b, size_t b_rows, \
-      int64_t stride, Distance b_is, size_t cols, D::Acc* sums, size_t sums_stride)
+#define KILN_STREAM_ROWS(D, Steps)                                                        \
+  KILN_PACKING void AddStreamedRows<D, ViewOfA<D::KGroup, Steps>, InMemory<D::B>>(        \
+      const ViewOfA<D::KGroup, Steps>&, size_t row, size_t rows, const InMemory<D::B>& b, \
+      size_t b_rows, size_t cols, D::Acc* sums, size_t sums_stride)
 #if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
-#define KILN_STREAM(D, Steps)                                                             \
-  KILN_STREAM_ROWS(D, Steps);                                                             \
-  KILN_PACKING void AddStreamedColumns<D, ViewOfA<D::KGroup, Steps>, D::B>(               \
-      const ViewOfA<D::KGroup, Steps>&, size_t row, size_t rows, size_t k, const D::B* b, \
-      size_t b_rows, int64_t stride, bool far, size_t cols, D::Acc* sums, size_t sums_stride)
+#define KILN_STREAM(D, Steps)                                                         \
+  KILN_STREAM_ROWS(D, Steps);                                                         \
+  KILN_PACKING void AddStreamedColumns<D, ViewOfA<D::KGroup, Steps>, InMemory<D::B>>( \
+      const ViewOfA<D::KGroup, Steps>&, size_t row, size_t rows, size_t k,            \
+      const InMemory<D::B>& b, size_t b_rows, size_t cols, D::Acc* sums, size_t sums_stride)
 #else
 #define KILN_STREAM(D, Steps) KILN_STREAM_ROWS(D, Steps)
 #endif

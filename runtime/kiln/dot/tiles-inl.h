@@ -14,8 +14,8 @@
 #include <type_traits>
 
 #include "kiln/core/version.h"
-#include "kiln/dot/few_columns-inl.h"
-#include "kiln/dot/few_rows-inl.h"
+#include "kiln/dot/few/columns-inl.h"
+#include "kiln/dot/few/rows-inl.h"
 #include "kiln/dot/sums-inl.h"
 #include "kiln/dot/tile_operands-inl.h"
 #include "kiln/simd/lanes-inl.h"

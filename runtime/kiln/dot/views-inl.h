@@ -11,6 +11,7 @@
 
 #include "kiln/core/blocks.h"
 #include "kiln/core/packed_later.h"
+#include "kiln/core/pages.h"
 #include "kiln/core/types.h"
 #include "kiln/core/version.h"
 #include "kiln/dot/dot-inl.h"
@@ -120,6 +121,7 @@ struct ViewOfA : Steps {
 template <typename KGroup, bool kUnpacked = false, typename Stored = void>
 struct ViewOfB {
   using ItsStored = Stored;
+  static constexpr bool kIsInPages = false;
 
   const KGroup* groups = nullptr;  // of panels, or of the array
   size_t depth = 0;                // groups of k
@@ -242,6 +244,18 @@ struct ViewOfB {
   }
 
   HWY_INLINE bool IsUnpacked() const { return kUnpacked && stride != 0; }
+};
+
+/// The same of a buffer of which copies may have left pages elsewhere, if it is streamed;
+/// `streamed` is its home.
+template <typename KGroup, typename Stored = void>
+struct ViewOfPages : ViewOfB<KGroup, false, Stored> {
+  using Whole = ViewOfB<KGroup, false, Stored>;
+  static constexpr bool kIsInPages = true;
+
+  Pages* pages;
+
+  HWY_INLINE ViewOfPages For(size_t /*a_rows*/, int64_t /*few_rows*/) const { return *this; }
 };
 
 }  // namespace HWY_NAMESPACE

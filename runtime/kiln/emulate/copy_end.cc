@@ -101,6 +101,21 @@ void MoveBytes(const CopyEnd& from, const CopyEnd& to, size_t element) {
   });
 }
 
+bool Leave(const CopyEnd& from, const CopyEnd& to, size_t element, int64_t tag, Pages* pages) {
+  if (IsEmpty(from)) return true;
+  bool whole = !IsPacked(from);
+  ForEachRun(from, to, element, [&](int64_t, int64_t to_at, size_t bytes) {
+    whole = whole && pages->AreWhole(to.data + to_at, bytes);
+  });
+  ForEachRun(from, to, element, [&](int64_t at, int64_t to_at, size_t bytes) {
+    if (whole)
+      pages->Leave(from.data + at, to.data + to_at, bytes, tag);
+    else
+      pages->BringHome(to.data + to_at, bytes);
+  });
+  return whole;
+}
+
 void Prefetch(const CopyEnd& end, size_t element) {
   constexpr int64_t kMost = 256;  // lines: more would be gone again, or wait for each other
   if (IsEmpty(end) || IsPacked(end)) return;

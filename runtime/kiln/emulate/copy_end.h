@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "kiln/core/options.h"
+#include "kiln/core/pages.h"
 #include "kiln/core/record.h"
 #include "kiln/core/tensor.h"
 #include "kiln/core/tile.h"
@@ -60,6 +61,9 @@ bool Overlap(const Window& a, const Window& b);
 
 /// Elements have `element` bytes; packed ones are moved one by one.
 void MoveBytes(const CopyEnd& from, const CopyEnd& to, size_t element);
+/// Leaves all that a copy brings to a buffer in pages where it is. False: it has to be moved, and
+/// what else is in the pages that it goes to is at home.
+bool Leave(const CopyEnd& from, const CopyEnd& to, size_t element, int64_t tag, Pages* pages);
 /// Asks for what a copy is going to read, or the first of it.
 void Prefetch(const CopyEnd& end, size_t element);
 /// What a copy in flight is to replace is undefined.

@@ -51,8 +51,34 @@ Copies::Array* Copies::ArrayOf(const CopyEnd& end) {
   return found == arrays_.end() ? nullptr : &*found;
 }
 
+void Copies::MayLeave(void* scratch, size_t bytes) {
+  pages_.push_back({scratch, bytes, &requests_});
+  if (core_.emulated()) pages_.back().Close();
+}
+
+Pages& Copies::PagesOf(const void* scratch) {
+  return *std::find_if(pages_.begin(), pages_.end(),
+                       [&](const Pages& pages) { return pages.IsOf(scratch); });
+}
+
+/// Whether a copy was left where it is.
+bool Copies::Leave(const InFlight& copy) {
+  for (Pages& pages : pages_) {
+    if (!pages.IsOf(copy.to.memory)) continue;
+    const int64_t tag = SemaphoreNumber(copy.semaphore, copy.slot);
+    if (!internal::Leave(copy.from, copy.to, copy.element, tag, &pages)) return false;
+    Count(copy);
+    return true;
+  }
+  return false;
+}
+
 void Copies::Move(const InFlight& copy) {
   internal::MoveBytes(copy.from, copy.to, copy.element);
+  Count(copy);
+}
+
+void Copies::Count(const InFlight& copy) {
   for (const CopyEnd* end : {&copy.from, &copy.to}) {
     Array* const array = ArrayOf(*end);
     if (array == nullptr) continue;
@@ -65,6 +91,12 @@ void Copies::MoveLast() {
   if (!last_) return;
   Move(*last_);
   last_.reset();
+}
+
+/// The same, and what is left to ask for of copies on the semaphore.
+void Copies::FinishLast(const Semaphore& semaphore, const SemaphoreIndex& slot) {
+  MoveLast();
+  if (!pages_.empty()) requests_.AskUntil(SemaphoreNumber(semaphore, slot));
 }
 
 /// For callers that record events.
@@ -234,6 +266,7 @@ bool Copies::Start(const Semaphore& semaphore, const SemaphoreIndex& slot, size_
   if (!CheckWholeBytes(semaphore, to)) return false;
   InFlight copy{semaphore, slot, element, from, to, false};
   if (!core_.emulated()) {
+    if (Leave(copy)) return true;
     internal::Prefetch(from, element);
     MoveLast();
     last_ = copy;
@@ -288,7 +321,7 @@ bool Copies::FailToWait(const Semaphore& semaphore, const SemaphoreIndex& slot) 
 
 bool Copies::Wait(const Semaphore& semaphore, const SemaphoreIndex& slot) {
   if (!core_.ok() || !CheckSlot(semaphore, slot)) return false;
-  if (!core_.emulated()) return MoveLast(), true;
+  if (!core_.emulated()) return FinishLast(semaphore, slot), true;
   InFlight* const oldest = OldestOn(semaphore, slot);
   if (oldest == nullptr) return FailToWait(semaphore, slot);
   NoteWait(semaphore, slot, Event::kOldestCopy);
@@ -299,7 +332,7 @@ bool Copies::Wait(const Semaphore& semaphore, const SemaphoreIndex& slot) {
 bool Copies::Wait(const Semaphore& semaphore, const SemaphoreIndex& slot, size_t /*element*/,
                   const CopyEnd& part) {
   if (!core_.ok() || !CheckSlot(semaphore, slot) || !CheckInside(semaphore, part)) return false;
-  if (!core_.emulated()) return MoveLast(), true;
+  if (!core_.emulated()) return FinishLast(semaphore, slot), true;
   const int64_t bytes = internal::BytesOf(part);
   NoteWait(semaphore, slot, bytes);
   for (int64_t left = bytes; left > 0;) {

@@ -8,6 +8,7 @@
 
 #include "kiln/core/core.h"
 #include "kiln/core/list.h"
+#include "kiln/core/pages.h"
 #include "kiln/core/version.h"
 #include "kiln/emulate/copy_end.h"
 #include "kiln/errors/touches.h"
@@ -36,8 +37,9 @@ struct Semaphore {
 
 /// The copies of a core that are in flight. Nothing may look at what they move before the wait.
 /// Direct asks memory for the bytes and moves them when the next copy starts, or at the next wait:
-/// pages that are anywhere come one behind the other's back, instead of one after the other. The
-/// emulator moves them at the wait (or at once if an option says so) and the target holds poison
+/// pages that are anywhere come one behind the other's back, instead of one after the other. What
+/// only few rows of dots read it leaves in the array, for which these dots ask as they go on. The
+/// emulator moves bytes at the wait (or at once if an option says so) and the target holds poison
 /// until then.
 class Copies {
  public:
@@ -50,6 +52,10 @@ class Copies {
   /// elements of an output that nothing but copies sets.
   void Reads(const Operand& input, int32_t lent_to = -1);
   void Writes(const Operand& output, int64_t due = 0);
+  /// Scratch that nothing but copies from inputs sets, and nothing but few rows of dots reads: what
+  /// is copied there may be left where it is.
+  void MayLeave(void* scratch, size_t bytes);
+  Pages& PagesOf(const void* scratch);
 
   /// Starts a copy on semaphore[slot]. False: there is a diagnostic.
   bool Start(const Semaphore& semaphore, const SemaphoreIndex& slot, size_t element,
@@ -94,9 +100,12 @@ class Copies {
   Array* ArrayOf(const CopyEnd& end);
   /// Whether elements of one are elements of the other.
   bool Share(const CopyEnd& a, const CopyEnd& b);
+  bool Leave(const InFlight& copy);
+  void Count(const InFlight& copy);
   void Move(const InFlight& copy);
   /// Direct's last copy, if it has not moved yet.
   void MoveLast();
+  void FinishLast(const Semaphore& semaphore, const SemaphoreIndex& slot);
   void Note(const InFlight& copy);
   void NoteWait(const Semaphore& semaphore, const SemaphoreIndex& slot, int64_t bytes);
   bool CheckTouches(const CopyEnd& end, bool reads);
@@ -113,7 +122,9 @@ class Copies {
   Core& core_;
   internal::List<Array> arrays_;
   internal::List<InFlight> in_flight_;  // oldest first; of the emulator
-  std::optional<InFlight> last_;        // of Direct
+  std::optional<InFlight> last_;        // of Direct, as is what follows
+  internal::List<Pages> pages_;
+  Requests requests_;
 };
 
 }  // namespace kiln::inline KILN_ABI

@@ -8,7 +8,7 @@
 #include <vector>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "tests/runtime/dot/few_rows_test.cc"
+#define HWY_TARGET_INCLUDE "tests/runtime/dot/few/rows_test.cc"
 #include "kiln/core/targets.h"
 // Highway after its targets.
 #include "hwy/foreach_target.h"

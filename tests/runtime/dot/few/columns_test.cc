@@ -6,7 +6,7 @@
 #include <vector>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "tests/runtime/dot/few_columns_test.cc"
+#define HWY_TARGET_INCLUDE "tests/runtime/dot/few/columns_test.cc"
 #include "kiln/core/targets.h"
 // Highway after its targets.
 #include "hwy/foreach_target.h"

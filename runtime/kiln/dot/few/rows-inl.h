@@ -15,10 +15,11 @@
 
 #include "kiln/core/blocks.h"
 #include "kiln/core/version.h"
-#include "kiln/dot/few_rows_amx-inl.h"
-#include "kiln/dot/few_rows_columns-inl.h"
-#include "kiln/dot/few_rows_lines-inl.h"
-#include "kiln/dot/few_rows_sums-inl.h"
+#include "kiln/dot/few/amx-inl.h"
+#include "kiln/dot/few/lines-inl.h"
+#include "kiln/dot/few/rows_by_columns-inl.h"
+#include "kiln/dot/few/streamed-inl.h"
+#include "kiln/dot/few/sums-inl.h"
 #include "kiln/dot/k_groups-inl.h"
 #include "kiln/dot/tile_operands-inl.h"
 #include "kiln/simd/lanes-inl.h"
@@ -50,16 +51,16 @@ HWY_INLINE void LoadLine([[maybe_unused]] const T* columns, [[maybe_unused]] siz
 
 /// AddVectors of `cols` columns in memory, a multiple of kAcross vectors; `b` is the row of group
 /// 0. Prefetches the rows of B that are `ahead` elements further on, into the L2, as they have to
-/// wait for longer than the L1 keeps them.
-template <class Dot, typename T>
+/// wait for longer than the L1 keeps them. `ask(bytes)` asks for as many as were read.
+template <class Dot, typename T, class Ask = NothingToAsk>
 HWY_INLINE void AddKGroups(const KGroupsOfRows<Dot>& groups, size_t rows, const T* b,
                            int64_t stride, int64_t ahead, size_t cols, typename Dot::Acc* sums,
-                           size_t sums_stride) {
+                           size_t sums_stride, const Ask& ask = Ask()) {
   constexpr size_t kLine = kLineBytes / sizeof(T);  // elements
   const size_t n = hn::Lanes(hn::ScalableTag<typename Dot::Acc>());
   const size_t width = kAcross<Dot> * n;
   for (size_t c = 0; c < cols; c += width) {
-    for (size_t i = 0; ahead != 0 && c % kLine == 0 && i < kDeep<Dot> * Dot::kKPerGroup; ++i) {
+    for (size_t i = 0; ahead != 0 && c % kLine == 0 && i < kRowsAtOnce<Dot>; ++i) {
       const T* const row = b + static_cast<int64_t>(i) * stride + ahead + c;
       for (size_t line = 0; line < width; line += kLine) PrefetchToL2(row + line);
     }
@@ -80,6 +81,7 @@ HWY_INLINE void AddKGroups(const KGroupsOfRows<Dot>& groups, size_t rows, const 
       b_4 = load(4), b_5 = load(5), b_6 = load(6), b_7 = load(7);
     }
     AddVectors<Dot>(groups, rows, sums + c, sums_stride, b_0, b_1, b_2, b_3, b_4, b_5, b_6, b_7);
+    ask(kRowsAtOnce<Dot> * width * sizeof(T));
   }
 }
 
@@ -95,28 +97,26 @@ HWY_INLINE void AddKGroup(const KGroupsOfRows<Dot>& groups, size_t i, size_t row
   }
 }
 
-/// Where B is, as far as that matters to few rows of A: so close that to ask for it ahead gains
-/// nothing, in the last cache, or in memory.
-enum class Distance : uint8_t { kClose, kLastCache, kMemory };
-
 /// The sums of a strip of columns over all of K, a few rows of B at a time. Rows or columns that a
 /// k-group or a vector lacks are zeros in a copy.
-template <class Dot, class A, typename T>
-HWY_NOINLINE void AddStreamedRows(const A& a, size_t row, size_t rows, const T* b, size_t b_rows,
-                                  int64_t stride, Distance b_is, size_t cols,
-                                  typename Dot::Acc* sums, size_t sums_stride) {
-  const bool far = b_is != Distance::kClose;
+template <class Dot, class A, class Rows>
+HWY_NOINLINE void AddStreamedRows(const A& a, size_t row, size_t rows, const Rows& b, size_t b_rows,
+                                  size_t cols, typename Dot::Acc* sums, size_t sums_stride) {
+  using T = std::remove_cvref_t<decltype(*b.first)>;
+  [[maybe_unused]] constexpr bool kInMemory = std::is_same_v<Rows, InMemory<T>>;
+  const int64_t stride = b.apart;
 #if HWY_TARGET == HWY_AVX3_DL
-  if constexpr (Dot::kAmx != AmxElements::kNone) {
+  if constexpr (Dot::kAmx != AmxElements::kNone && kInMemory) {
     if (StreamsByAmx<Dot>(rows)) {
-      return AddStreamedRowsByAmx<Dot>(a, row, rows, b, b_rows, stride, far, cols, sums,
+      return AddStreamedRowsByAmx<Dot>(a, row, rows, b.first, b_rows, stride, b.IsFar(), cols, sums,
                                        sums_stride);
     }
   }
 #endif
-  constexpr size_t kStep = kDeep<Dot> * Dot::kKPerGroup;
+  constexpr size_t kStep = kRowsAtOnce<Dot>;
   const size_t width = kAcross<Dot> * hn::Lanes(hn::ScalableTag<typename Dot::Acc>());
   const size_t whole = cols / width * width;
+  const auto ask = [&](size_t bytes) HWY_ATTR { b.Ask(bytes); };
   KGroupsOfRows<Dot> groups;
   constexpr size_t kCopied = 256;  // columns at a time
   HWY_ALIGN T copy[kStep * kCopied];
@@ -141,18 +141,19 @@ HWY_NOINLINE void AddStreamedRows(const A& a, size_t row, size_t rows, const T* 
 #if HWY_TARGET == HWY_AVX3_DL
   // One or two rows from memory take a twentieth longer so, for a reason that nobody knows yet.
   if constexpr (kInterleavesLines<Dot, T>) {
-    if (rows > 2 || b_is != Distance::kMemory)
-      k = AddStreamedLines<Dot>(a, row, rows, b, b_rows, stride, far, cols, sums, sums_stride);
+    bool by_lines = rows > 2;
+    if constexpr (kInMemory) by_lines = by_lines || b.is != Distance::kMemory;
+    if (by_lines) k = AddStreamedLines<Dot>(a, row, rows, b, b_rows, cols, sums, sums_stride);
   }
 #endif
   for (; k < b_rows; k += kStep) {
-    const T* const from = b + static_cast<int64_t>(k) * stride;
+    const T* const from = b.At(k);
     const size_t left = b_rows - k;
     const size_t count = HWY_MIN(kDeep<Dot>, KGroupsOf<Dot>(left));
     LoadKGroups<Dot>(a, row, rows, k / Dot::kKPerGroup, count, groups);
     if (left < kStep) return add_copied(from, left, 0);
-    const auto ahead = far ? static_cast<int64_t>(HWY_MIN(kStep, left - kStep)) * stride : 0;
-    AddKGroups<Dot>(groups, rows, from, stride, ahead, whole, sums, sums_stride);
+    const auto ahead = b.IsFar() ? static_cast<int64_t>(HWY_MIN(kStep, left - kStep)) * stride : 0;
+    AddKGroups<Dot>(groups, rows, from, stride, ahead, whole, sums, sums_stride, ask);
     if (whole < cols) add_copied(from, kStep, whole);
   }
 }
@@ -258,15 +259,21 @@ HWY_INLINE void AddStreamed(const A& a, size_t row, size_t rows, const B& b, Dis
   using T = ElementOfStreamed<Dot, B>;
   const auto* const elements = static_cast<const T*>(b.streamed);
   const auto stride = static_cast<int64_t>(b.stride);
+  const auto lines = [&](const T* first) {
+    if constexpr (B::kIsInPages) {
+      return InPages<T>{first, stride, b.pages};
+    } else {
+      return InMemory<T>{first, stride, b_is};
+    }
+  };
   if constexpr (kStreamsColumns<Dot, T>) {
     if (b.by_columns) {
       return AddStreamedColumns<Dot>(a, row, rows, /*k=*/0,
-                                     elements + static_cast<int64_t>(strip) * stride, b.rows,
-                                     stride, b_is != Distance::kClose, cols, sums, sums_stride);
+                                     lines(elements + static_cast<int64_t>(strip) * stride), b.rows,
+                                     cols, sums, sums_stride);
     }
   }
-  AddStreamedRows<Dot>(a, row, rows, elements + strip, b.rows, stride, b_is, cols, sums,
-                       sums_stride);
+  AddStreamedRows<Dot>(a, row, rows, lines(elements + strip), b.rows, cols, sums, sums_stride);
 }
 
 /// MultiplyInStrips with a B in memory.

@@ -15,7 +15,7 @@
 #include <type_traits>
 
 #include "kiln/core/version.h"
-#include "kiln/dot/few_rows-inl.h"
+#include "kiln/dot/few/rows-inl.h"
 #include "kiln/dot/k_groups-inl.h"
 #include "kiln/simd/lanes-inl.h"
 
@@ -165,6 +165,7 @@ template <class D, class Tag, class A, class B, class Start, class Finish>
 HWY_INLINE void MultiplyFewColumns(Tag, size_t begin, size_t end, const A& a, const B& b,
                                    const Start& start, const Finish& finish) {
   using Acc = typename D::Acc;
+  if constexpr (B::kIsInPages) b.pages->Close();
   const hn::ScalableTag<Acc> da;
   HWY_ALIGN Acc sums[kMaxFewColumns * SumsStride(StreamedCols(kMaxFewColumns))];
   HWY_ALIGN Acc line[RoundUp(kMaxFewColumns, hn::MaxLanes(da))];

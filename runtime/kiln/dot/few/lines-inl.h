@@ -1,10 +1,10 @@
 // A product of few rows of A with an unpacked B whose k-groups are pairs or fours of rows: whole
 // lines of some rows of B at a time.
-#if defined(KILN_FEW_ROWS_LINES_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
-#ifdef KILN_FEW_ROWS_LINES_INL_H_
-#undef KILN_FEW_ROWS_LINES_INL_H_
+#if defined(KILN_FEW_LINES_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
+#ifdef KILN_FEW_LINES_INL_H_
+#undef KILN_FEW_LINES_INL_H_
 #else
-#define KILN_FEW_ROWS_LINES_INL_H_
+#define KILN_FEW_LINES_INL_H_
 #endif
 
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "kiln/core/version.h"
-#include "kiln/dot/few_rows_sums-inl.h"
+#include "kiln/dot/few/sums-inl.h"
 #include "kiln/simd/stream-inl.h"
 #include "kiln/simd/transpose-inl.h"
 
@@ -121,11 +121,11 @@ HWY_INLINE void MoveSums(bool back, typename Dot::Acc* sums) {
 
 /// The sums of columns that fill lines, over rows of B from the first to `k_end`, a multiple of
 /// those of kGroups. first(k) is the first of as many rows from k on; the lines `ahead` elements
-/// further on are asked for.
-template <class Dot, size_t kGroups, class A, class First>
+/// further on are asked for, and as many bytes as were read by `ask(bytes)`.
+template <class Dot, size_t kGroups, class A, class First, class Ask = NothingToAsk>
 HWY_INLINE void AddLines(const A& a, size_t row, size_t rows, size_t k_end, const First& first,
                          int64_t stride, int64_t ahead, size_t cols, typename Dot::Acc* sums,
-                         size_t sums_stride) {
+                         size_t sums_stride, const Ask& ask = Ask()) {
   using T = typename Dot::B;
   constexpr size_t kRows = kGroups * Dot::kKPerGroup;
   const auto move = [&](bool back) HWY_ATTR {
@@ -144,28 +144,31 @@ HWY_INLINE void AddLines(const A& a, size_t row, size_t rows, size_t k_end, cons
         PrefetchToL2(lines + static_cast<int64_t>(i) * stride + ahead + c);
       const VectorsOfLines<Dot, kGroups> b(lines + c, stride);
       for (size_t r = 0; r < rows; ++r) b.AddTo(groups[r], sums + r * sums_stride + c);
+      ask(kRows * kLineBytes);
     }
   }
   move(/*back=*/true);
 }
 
 /// Of AddStreamedRows the rows of B that fill steps of kGroups k-groups. Gives their number.
-template <class Dot, size_t kGroups, class A, typename T>
-HWY_INLINE size_t AddStreamedLinesBy(const A& a, size_t row, size_t rows, const T* b, size_t b_rows,
-                                     int64_t stride, bool far, size_t cols, typename Dot::Acc* sums,
+template <class Dot, size_t kGroups, class A, class Rows>
+HWY_INLINE size_t AddStreamedLinesBy(const A& a, size_t row, size_t rows, const Rows& b,
+                                     size_t b_rows, size_t cols, typename Dot::Acc* sums,
                                      size_t sums_stride) {
+  using T = typename Dot::B;
   constexpr size_t kRows = kGroups * Dot::kKPerGroup;
   const size_t k_end = b_rows / kRows * kRows;
   const size_t whole = cols / kLineOf<T> * kLineOf<T>;
-  const auto at = [&](size_t k) { return b + static_cast<int64_t>(k) * stride; };
-  AddLines<Dot, kGroups>(a, row, rows, k_end, at, stride, far ? int64_t{kRows} * stride : 0, whole,
-                         sums, sums_stride);
+  const auto at = [&](size_t k) { return b.At(k); };
+  AddLines<Dot, kGroups>(a, row, rows, k_end, at, b.apart, b.IsFar() ? int64_t{kRows} * b.apart : 0,
+                         whole, sums, sums_stride, [&](size_t bytes) HWY_ATTR { b.Ask(bytes); });
   if (whole == cols) return k_end;
   // What is left of a line of columns is in a copy, with zeros.
   HWY_ALIGN T copy[kRows * kLineOf<T>] = {};
   const auto copied = [&](size_t k) {
+    const T* const from = at(k) + whole;
     for (size_t i = 0; i < kRows; ++i)
-      memcpy(static_cast<void*>(copy + i * kLineOf<T>), at(k + i) + whole,
+      memcpy(static_cast<void*>(copy + i * kLineOf<T>), from + static_cast<int64_t>(i) * b.apart,
              (cols - whole) * sizeof(T));
     return copy;
   };
@@ -179,18 +182,16 @@ HWY_INLINE size_t AddStreamedLinesBy(const A& a, size_t row, size_t rows, const 
 /// are 1.2 to 1.7 times as fast as two. But lines of 16 rows that are a multiple of 4 KiB apart
 /// belong to one set of the L1, which has 8 or 12, so that those which the hardware prefetched are
 /// gone; that costs more than the stores of few rows of A.
-template <class Dot, class A, typename T>
-HWY_INLINE size_t AddStreamedLines(const A& a, size_t row, size_t rows, const T* b, size_t b_rows,
-                                   int64_t stride, bool far, size_t cols, typename Dot::Acc* sums,
+template <class Dot, class A, class Rows>
+HWY_INLINE size_t AddStreamedLines(const A& a, size_t row, size_t rows, const Rows& b,
+                                   size_t b_rows, size_t cols, typename Dot::Acc* sums,
                                    size_t sums_stride) {
   if constexpr (Dot::kKPerGroup == 4) {
     constexpr int64_t kPage = 4096;
-    if (rows <= 4 && stride % kPage == 0) {
-      return AddStreamedLinesBy<Dot, 2>(a, row, rows, b, b_rows, stride, far, cols, sums,
-                                        sums_stride);
-    }
+    if (rows <= 4 && b.apart % kPage == 0)
+      return AddStreamedLinesBy<Dot, 2>(a, row, rows, b, b_rows, cols, sums, sums_stride);
   }
-  return AddStreamedLinesBy<Dot, 4>(a, row, rows, b, b_rows, stride, far, cols, sums, sums_stride);
+  return AddStreamedLinesBy<Dot, 4>(a, row, rows, b, b_rows, cols, sums, sums_stride);
 }
 
 }  // namespace HWY_NAMESPACE

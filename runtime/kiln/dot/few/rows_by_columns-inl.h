@@ -1,11 +1,11 @@
 // A product of few rows of A with an unpacked B whose columns are contiguous, as the weights in
 // dot(x, w.T): a line of each of some columns becomes vectors of k-groups in registers, which all
 // rows of A multiply. Panels of B, which is used once, would be written and read once more.
-#if defined(KILN_FEW_ROWS_COLUMNS_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
-#ifdef KILN_FEW_ROWS_COLUMNS_INL_H_
-#undef KILN_FEW_ROWS_COLUMNS_INL_H_
+#if defined(KILN_FEW_ROWS_BY_COLUMNS_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
+#ifdef KILN_FEW_ROWS_BY_COLUMNS_INL_H_
+#undef KILN_FEW_ROWS_BY_COLUMNS_INL_H_
 #else
-#define KILN_FEW_ROWS_COLUMNS_INL_H_
+#define KILN_FEW_ROWS_BY_COLUMNS_INL_H_
 #endif
 
 #include <stddef.h>
@@ -16,7 +16,8 @@
 #include <utility>
 
 #include "kiln/core/version.h"
-#include "kiln/dot/few_rows_sums-inl.h"
+#include "kiln/dot/few/streamed-inl.h"
+#include "kiln/dot/few/sums-inl.h"
 #include "kiln/dot/k_groups-inl.h"
 #include "kiln/simd/stream-inl.h"
 #include "kiln/simd/transpose-inl.h"
@@ -109,15 +110,17 @@ class SquareOfB {
 
 /// AddStreamedColumns of rows of A whose k-groups are kToK apart, and `to_square` those of a square
 /// and of the next.
-template <class Dot, size_t kToK, typename T>
+template <class Dot, size_t kToK, class Columns>
 HWY_INLINE void AddColumns(const typename Dot::KGroup* const* a, size_t rows, size_t to_square,
-                           const T* b, size_t b_rows, int64_t stride, bool far, size_t cols,
-                           typename Dot::Acc* sums, size_t sums_stride) {
+                           const Columns& b, size_t b_rows, size_t cols, typename Dot::Acc* sums,
+                           size_t sums_stride) {
+  using T = std::remove_cvref_t<decltype(*b.first)>;
   constexpr size_t kLanes = kColumnsAtOnce<Dot>;
   constexpr size_t kStep = kLanes * Dot::kKPerGroup, kLine = kLineBytes / sizeof(T);
   constexpr size_t kMostVectors = 2;
   constexpr int64_t kAhead = 16 * int64_t{kLine};
   // Squares take turns, as sums wait, but in memory: a core foresees 16 columns better than 32.
+  const bool far = b.IsFar();
   const size_t most = far ? 1 : kMostVectors;
   const size_t whole = b_rows / kStep * kStep;
   HWY_ALIGN T copy[kLanes * kStep];
@@ -125,9 +128,9 @@ HWY_INLINE void AddColumns(const typename Dot::KGroup* const* a, size_t rows, si
     // Columns that a vector lacks are the last one again, and count nowhere.
     const size_t count = HWY_MIN(cols - c, most * kLanes), vectors = DivUp(count, kLanes);
     const T* column[kMostVectors * kLanes];
-    for (size_t i = 0; i < vectors * kLanes; ++i)
-      column[i] = b + static_cast<int64_t>(c + HWY_MIN(i, count - 1)) * stride;
-    const int64_t to_next = int64_t{kLanes} * stride - static_cast<int64_t>(b_rows);
+    b.Find(c, count, column);
+    for (size_t i = count; i < vectors * kLanes; ++i) column[i] = column[count - 1];
+    const int64_t to_next = int64_t{kLanes} * b.apart - static_cast<int64_t>(b_rows);
     for (size_t k = 0; k < whole; k += kStep) {
       const bool in_these = static_cast<int64_t>(k) + kAhead < static_cast<int64_t>(b_rows);
       const int64_t ahead = kAhead + (in_these ? 0 : to_next);
@@ -138,6 +141,7 @@ HWY_INLINE void AddColumns(const typename Dot::KGroup* const* a, size_t rows, si
         const SquareOfB<Dot> square([&](size_t i) KILN_INLINE_ATTR { return from[i] + k; });
         square.template AddTo<kToK, true>(a, rows, k / kStep * to_square, kLanes,
                                           sums + c + v * kLanes, sums_stride);
+        b.Ask(kLanes * kStep * sizeof(T));
       }
     }
     if (whole == b_rows) continue;
@@ -155,13 +159,13 @@ HWY_INLINE void AddColumns(const typename Dot::KGroup* const* a, size_t rows, si
 }
 
 /// The sums of a strip of columns over `b_rows` elements of K from `k` on, the first of a k-group;
-/// `b` is the first of these elements of the first column. Rows of A that are half a page apart are
-/// in few sets of the L1, together with what is asked for of B. Where a line of one is read for
-/// more than one square, more than a few are copied as they will be read (K = 4096, AVX2: 16 rows
-/// take half of the time).
-template <class Dot, class A, typename T>
-HWY_NOINLINE void AddStreamedColumns(const A& a, size_t row, size_t rows, size_t k, const T* b,
-                                     size_t b_rows, int64_t stride, bool far, size_t cols,
+/// `b` begins with the first of these elements of the first column. Rows of A that are half a page
+/// apart are in few sets of the L1, together with what is asked for of B. Where a line of one is
+/// read for more than one square, more than a few are copied as they will be read (K = 4096, AVX2:
+/// 16 rows take half of the time).
+template <class Dot, class A, class Columns>
+HWY_NOINLINE void AddStreamedColumns(const A& a, size_t row, size_t rows, size_t k,
+                                     const Columns& b, size_t b_rows, size_t cols,
                                      typename Dot::Acc* sums, size_t sums_stride) {
   using KGroup = typename Dot::KGroup;
   constexpr size_t kLanes = kColumnsAtOnce<Dot>, kStep = kLanes * Dot::kKPerGroup;
@@ -169,15 +173,15 @@ HWY_NOINLINE void AddStreamedColumns(const A& a, size_t row, size_t rows, size_t
   for (size_t r = 0; r < rows; ++r)
     of_a[r] = a.At(row + r) + static_cast<ptrdiff_t>(k / Dot::kKPerGroup) * a.ToK();
   if (std::is_same_v<typename A::ItsSteps, PanelSteps> || a.ToK() != 1) {
-    return AddColumns<Dot, kPanelRows>(of_a, rows, kLanes * kPanelRows, b, b_rows, stride, far,
-                                       cols, sums, sums_stride);
+    return AddColumns<Dot, kPanelRows>(of_a, rows, kLanes * kPanelRows, b, b_rows, cols, sums,
+                                       sums_stride);
   }
   constexpr size_t kMaxRowsInPlace = 4;
   constexpr size_t kCopied = 8192, kHalfPage = 2048 / sizeof(KGroup);  // k-groups
   const bool share_sets =
       rows > kMaxRowsInPlace && static_cast<size_t>(of_a[1] - of_a[0]) % kHalfPage == 0;
   if (kLanes * sizeof(KGroup) >= kLineBytes || !share_sets)
-    return AddColumns<Dot, 1>(of_a, rows, kLanes, b, b_rows, stride, far, cols, sums, sums_stride);
+    return AddColumns<Dot, 1>(of_a, rows, kLanes, b, b_rows, cols, sums, sums_stride);
   HWY_ALIGN KGroup copy[kCopied];
   const KGroup* of_copy[kRowsAtATime];
   for (size_t r = 0; r < rows; ++r) of_copy[r] = copy + r * kLanes;
@@ -190,8 +194,7 @@ HWY_NOINLINE void AddStreamedColumns(const A& a, size_t row, size_t rows, size_t
                HWY_MIN(groups - g, kLanes) * sizeof(KGroup));
       }
     }
-    AddColumns<Dot, 1>(of_copy, rows, rows * kLanes, b + begin, piece, stride, far, cols, sums,
-                       sums_stride);
+    AddColumns<Dot, 1>(of_copy, rows, rows * kLanes, b.From(begin), piece, cols, sums, sums_stride);
   }
 }
 

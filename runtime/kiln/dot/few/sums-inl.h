@@ -1,9 +1,9 @@
 // What a few rows of A add to their sums: the products of some of their k-groups with vectors of B.
-#if defined(KILN_FEW_ROWS_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
-#ifdef KILN_FEW_ROWS_SUMS_INL_H_
-#undef KILN_FEW_ROWS_SUMS_INL_H_
+#if defined(KILN_FEW_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
+#ifdef KILN_FEW_SUMS_INL_H_
+#undef KILN_FEW_SUMS_INL_H_
 #else
-#define KILN_FEW_ROWS_SUMS_INL_H_
+#define KILN_FEW_SUMS_INL_H_
 #endif
 
 #include <stddef.h>
@@ -45,9 +45,16 @@ template <class Dot>
 constexpr size_t kDeep = 8 / Dot::kKPerGroup;  // k-groups
 template <class Dot>
 constexpr size_t kAcross = 8 / kDeep<Dot>;  // vectors of columns
+template <class Dot>
+constexpr size_t kRowsAtOnce = kDeep<Dot>* Dot::kKPerGroup;
 /// Of each row of A.
 template <class Dot, size_t kGroups = kDeep<Dot>>
 using KGroupsOfRows = typename Dot::KGroup[kRowsAtATime][kGroups];
+
+/// Of a B that is at hand, or asks for itself.
+struct NothingToAsk {
+  HWY_INLINE void operator()(size_t /*bytes*/) const {}
+};
 
 /// `count` k-groups of rows of A, from k on.
 template <class Dot, size_t kGroups, class A>

@@ -1,10 +1,10 @@
 // A product of few rows of A with an unpacked B where the CPU has AMX: by its tiles or, of one row,
 // by vectors that add as it does.
-#if defined(KILN_FEW_ROWS_AMX_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
-#ifdef KILN_FEW_ROWS_AMX_INL_H_
-#undef KILN_FEW_ROWS_AMX_INL_H_
+#if defined(KILN_FEW_AMX_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
+#ifdef KILN_FEW_AMX_INL_H_
+#undef KILN_FEW_AMX_INL_H_
 #else
-#define KILN_FEW_ROWS_AMX_INL_H_
+#define KILN_FEW_AMX_INL_H_
 #endif
 
 #include <stddef.h>
