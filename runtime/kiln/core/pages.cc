@@ -1,6 +1,6 @@
 #include "kiln/core/pages.h"
 
-#include <algorithm>
+#include <bit>
 #include <cstring>
 #include <new>
 
@@ -35,6 +35,7 @@ bool Pages::AreWhole(const char* to, size_t bytes) {
       return false;
     }
     page_ = bytes;
+    shift_ = std::countr_zero(page_);
   }
   return OffsetOf(to) % page_ == 0 && bytes % page_ == 0;
 }

@@ -18,11 +18,13 @@ class Requests {
   void Add(const char* data, size_t bytes, int64_t tag);
   /// Asks for the next lines.
   void Ask(size_t lines) {
-    for (; lines > 0 && first_ < runs_.size(); --lines) {
+    while (lines > 0 && first_ < runs_.size()) {
       Run& run = runs_[first_];
-      __builtin_prefetch(run.next, /*write=*/0, /*locality=*/2);
-      run.next += kLineBytes;
-      if (run.next >= run.end) ++first_;
+      const char* next = run.next;
+      for (; lines > 0 && next < run.end; --lines, next += kLineBytes)
+        __builtin_prefetch(next, /*write=*/0, /*locality=*/2);
+      run.next = next;
+      if (next >= run.end) ++first_;
     }
   }
   /// Asks for what is left of all up to the last with this tag.
@@ -66,8 +68,9 @@ class Pages {
   Place At(const void* home) const {
     const size_t offset = OffsetOf(home);
     if (page_ == 0) return {home_ + offset, bytes_ - offset};
-    const size_t in_page = offset % page_;
-    const char* const away = away_[offset / page_];
+    const bool shifts = (page_ & (page_ - 1)) == 0;  // a division would take longer than the rest
+    const size_t page = shifts ? offset >> shift_ : offset / page_, in_page = offset - page * page_;
+    const char* const away = away_[page];
     return {away != nullptr ? away + in_page : home_ + offset, page_ - in_page};
   }
   /// Whether lines of so many bytes, `apart` bytes from each other, are whole in a page each, and
@@ -81,6 +84,7 @@ class Pages {
 
   char* home_ = nullptr;
   size_t bytes_ = 0, page_ = 0;       // 0: nothing is away
+  int shift_ = 0;                     // of a page that is a power of two
   internal::List<const char*> away_;  // by page; null: at home
   Requests* requests_ = nullptr;
   bool closed_ = false;

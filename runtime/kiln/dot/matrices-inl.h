@@ -134,10 +134,10 @@ auto PackBFor(size_t a_rows, const Tile<T, 2>& b, size_t k, size_t cols, void* t
   using View = ViewOfPages<typename D::KGroup, StoredIfWidened<D, std::remove_const_t<T>>>;
   using Whole = typename View::Whole;
   if (const std::optional<Whole> whole = StreamedB<Whole, D>(a_rows, b, k, cols)) {
-    const size_t lines = whole->by_columns ? k : cols,
-                 step = whole->by_columns ? 1 : kRowsAtOnce<D>;
+    const size_t line = whole->by_columns ? k : cols;
+    const size_t at_once = whole->by_columns ? 1 : kMostRowsAtOnce<D>;
     const auto apart = static_cast<int64_t>(whole->stride * sizeof(T));
-    if (!UsesAmx<D>() && pages.HasLines(b.data, lines * sizeof(T), apart, step))
+    if (!UsesAmx<D>() && pages.HasLines(b.data, line * sizeof(T), apart, at_once))
       return View{*whole, &pages};
   }
   pages.Close();

@@ -62,12 +62,11 @@ Pages& Copies::PagesOf(const void* scratch) {
 }
 
 /// Whether a copy was left where it is.
-bool Copies::Leave(const InFlight& copy) {
+bool Copies::Leave(const CopyEnd& from, const CopyEnd& to, size_t element, int64_t semaphore) {
   for (Pages& pages : pages_) {
-    if (!pages.IsOf(copy.to.memory)) continue;
-    const int64_t tag = SemaphoreNumber(copy.semaphore, copy.slot);
-    if (!internal::Leave(copy.from, copy.to, copy.element, tag, &pages)) return false;
-    Count(copy);
+    if (!pages.IsOf(to.memory)) continue;
+    if (!internal::Leave(from, to, element, semaphore, &pages)) return false;
+    Count(from, to);
     return true;
   }
   return false;
@@ -75,11 +74,11 @@ bool Copies::Leave(const InFlight& copy) {
 
 void Copies::Move(const InFlight& copy) {
   internal::MoveBytes(copy.from, copy.to, copy.element);
-  Count(copy);
+  Count(copy.from, copy.to);
 }
 
-void Copies::Count(const InFlight& copy) {
-  for (const CopyEnd* end : {&copy.from, &copy.to}) {
+void Copies::Count(const CopyEnd& from, const CopyEnd& to) {
+  for (const CopyEnd* end : {&from, &to}) {
     Array* const array = ArrayOf(*end);
     if (array == nullptr) continue;
     ++array->record->copies;
@@ -264,12 +263,11 @@ bool Copies::Start(const Semaphore& semaphore, const SemaphoreIndex& slot, size_
     return false;
   }
   if (!CheckWholeBytes(semaphore, to)) return false;
-  InFlight copy{semaphore, slot, element, from, to, false};
   if (!core_.emulated()) {
-    if (Leave(copy)) return true;
+    if (Leave(from, to, element, SemaphoreNumber(semaphore, slot))) return true;
     internal::Prefetch(from, element);
     MoveLast();
-    last_ = copy;
+    last_ = InFlight{semaphore, slot, element, from, to, false};
     return true;
   }
   if (!CheckOverlaps(semaphore, from, to)) return false;
@@ -281,6 +279,7 @@ bool Copies::Start(const Semaphore& semaphore, const SemaphoreIndex& slot, size_
   if (!CheckDefined(semaphore, element, from)) return false;
   // Before any byte of the target changes: two cores must not write it at once, not even here.
   if (!CheckTouches(from, /*reads=*/true) || !CheckTouches(to, /*reads=*/false)) return false;
+  InFlight copy{semaphore, slot, element, from, to, false};
   Note(copy);
   copy.moved = core_.options().dma == Dma::kEager;
   if (copy.moved) {

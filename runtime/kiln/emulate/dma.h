@@ -100,8 +100,8 @@ class Copies {
   Array* ArrayOf(const CopyEnd& end);
   /// Whether elements of one are elements of the other.
   bool Share(const CopyEnd& a, const CopyEnd& b);
-  bool Leave(const InFlight& copy);
-  void Count(const InFlight& copy);
+  bool Leave(const CopyEnd& from, const CopyEnd& to, size_t element, int64_t semaphore);
+  void Count(const CopyEnd& from, const CopyEnd& to);
   void Move(const InFlight& copy);
   /// Direct's last copy, if it has not moved yet.
   void MoveLast();

@@ -157,6 +157,7 @@ HWY_INLINE size_t AddStreamedLinesBy(const A& a, size_t row, size_t rows, const 
                                      size_t sums_stride) {
   using T = typename Dot::B;
   constexpr size_t kRows = kGroups * Dot::kKPerGroup;
+  static_assert(kMostRowsAtOnce<Dot> % kRows == 0);
   const size_t k_end = b_rows / kRows * kRows;
   const size_t whole = cols / kLineOf<T> * kLineOf<T>;
   const auto at = [&](size_t k) { return b.At(k); };

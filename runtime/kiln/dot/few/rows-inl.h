@@ -114,6 +114,7 @@ HWY_NOINLINE void AddStreamedRows(const A& a, size_t row, size_t rows, const Row
   }
 #endif
   constexpr size_t kStep = kRowsAtOnce<Dot>;
+  static_assert(kMostRowsAtOnce<Dot> % kStep == 0);
   const size_t width = kAcross<Dot> * hn::Lanes(hn::ScalableTag<typename Dot::Acc>());
   const size_t whole = cols / width * width;
   const auto ask = [&](size_t bytes) HWY_ATTR { b.Ask(bytes); };

@@ -47,6 +47,9 @@ template <class Dot>
 constexpr size_t kAcross = 8 / kDeep<Dot>;  // vectors of columns
 template <class Dot>
 constexpr size_t kRowsAtOnce = kDeep<Dot>* Dot::kKPerGroup;
+// Where rows fill lines, of more: up to these.
+template <class Dot>
+constexpr size_t kMostRowsAtOnce = Dot::kKPerGroup == 4 ? 16 : kRowsAtOnce<Dot>;
 /// Of each row of A.
 template <class Dot, size_t kGroups = kDeep<Dot>>
 using KGroupsOfRows = typename Dot::KGroup[kRowsAtATime][kGroups];
