@@ -220,7 +220,7 @@ static void RunStep(const Step& step) {
           group,
               Tile<const bf16, 2>{keys_0.At(fixed, hk_i, 0, 0),
                                   {keys_0.stride[3], keys_0.stride[2]}},
-          d_size, tile_size, step.panels_1_memory);
+          d_size, tile_size, step.panels_1_memory, copies.PagesOf(keys_0.data));
       {
         const auto finish = [=, &call](auto at, auto sum, size_t tile_j, size_t tile_i) HWY_ATTR {
           // paged_attention.yaml:66  let position = j * width + iota([hk, group, width], 2)
@@ -280,7 +280,7 @@ static void RunStep(const Step& step) {
           group,
               Tile<const bf16, 2>{values_0.At(fixed, hk_i, 0, 0),
                                   {values_0.stride[2], values_0.stride[3]}},
-          tile_size, d_size, step.panels_3_memory);
+          tile_size, d_size, step.panels_3_memory, copies.PagesOf(values_0.data));
       {
         const auto finish = [=](auto at, auto sum_0, size_t tile_i, size_t d_i) HWY_ATTR {
           const auto acc_0 = at.Load(acc.At(hk_i, tile_i, d_i));
@@ -383,6 +383,8 @@ static void RunGrid(const Call& call, Core& core) {
   Copies copies(core);
   copies.Reads({"k_pages", 4, 34});
   copies.Reads({"v_pages", 5, 35});
+  copies.MayLeave(keys_memory, keys_count * sizeof(bf16));
+  copies.MayLeave(values_memory, values_count * sizeof(bf16));
   if (!core.ok()) return;
 
   const auto body = KILN_DISPATCH(RunStep);

@@ -288,7 +288,7 @@ static void RunStep(const Step& step) {
           tile_size,
               Tile<const bf16, 2>{keys_0.At(Mod(point[2], int64_t{2}), h, 0, 0),
                                   {keys_0.stride[3], keys_0.stride[2]}},
-          d_size, tile_size_0, step.panels_1_memory);
+          d_size, tile_size_0, step.panels_1_memory, copies.PagesOf(keys_0.data));
       {
         const auto finish = [=, &call](auto at, auto sum, size_t tile_i, size_t tile_j) HWY_ATTR {
           const auto seen_0 = at.Load(seen.At(tile_i, tile_j));
@@ -350,7 +350,7 @@ static void RunStep(const Step& step) {
           tile_size,
               Tile<const bf16, 2>{values_0.At(Mod(point[2], int64_t{2}), h, 0, 0),
                                   {values_0.stride[2], values_0.stride[3]}},
-          tile_size_0, d_size, step.panels_3_memory);
+          tile_size_0, d_size, step.panels_3_memory, copies.PagesOf(values_0.data));
       {
         const auto finish = [=](auto at, auto sum_0, size_t tile_i, size_t d_i) HWY_ATTR {
           const auto acc_0 = at.Load(acc.At(h, tile_i, d_i));
@@ -488,6 +488,8 @@ static void RunGrid(const Call& call, Core& core) {
   copies.Reads({"queries", 0, 13});
   copies.Reads({"k_pages", 9, 49});
   copies.Reads({"v_pages", 10, 50});
+  copies.MayLeave(keys_memory, keys_count * sizeof(bf16));
+  copies.MayLeave(values_memory, values_count * sizeof(bf16));
   if (!core.ok()) return;
 
   const auto body = KILN_DISPATCH(RunStep);

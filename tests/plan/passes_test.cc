@@ -259,6 +259,30 @@ body: |
   o = dot(w, x) + dot(h, x)
 )yaml";
 
+// Other scratch that copies set has lanes of a loop that read it, too.
+constexpr const char* kPaged = R"yaml(kernel: k
+prefetch:
+  table: i32[2]
+inputs:
+  q: f32[4, 96]
+  pages: {array: "f32[8, 64, 96]", memory: any}
+outputs:
+  o: f32[4, 128]
+  p: f32[4, 128]
+scratch:
+  keys: f32[2, 64, 96]
+  both: f32[128, 96]
+  sem: {semaphore: dma}
+body: |
+  for i in range(2):
+    copy pages[table[i]] -> keys[i], sem
+    wait sem, keys[i]
+    copy pages[table[i]] -> both[ds(i * 64, 64)], sem
+    wait sem, both[ds(i * 64, 64)]
+  o = dot(q, reshape(keys, [128, 96]).T)
+  p = dot(q, both.T) + sum(both)
+)yaml";
+
 struct PassExample {
   const char* pass;
   const char* spec;
@@ -276,7 +300,7 @@ constexpr PassExample kPassExamples[] = {
     {"sums", kInOutput},     {"one-body", kMatmul},   {"visits", kVisited},
     {"hoist", kSelected},    {"across", kTransposed}, {"rows", kColumns},
     {"wide", kTaken},        {"stream", kRows},       {"computed", kTwice},
-    {"columns", kVectors},
+    {"columns", kVectors},   {"pages", kPaged},
 };
 
 std::vector<std::string> PlanAfter(const std::string& text, const std::string& pass) {
