@@ -249,28 +249,31 @@ KILN_PACK(BytesUS, uint8_t, int8_t);
 KILN_PACK(BytesUU, uint8_t, uint8_t);
 #undef KILN_STREAM
 #undef KILN_STREAM_ROWS
-#define KILN_STREAM_ROWS(D, Steps)                                                        \
-  KILN_PACKING void AddStreamedRows<D, ViewOfA<D::KGroup, Steps>, InMemory<D::B>>(        \
-      const ViewOfA<D::KGroup, Steps>&, size_t row, size_t rows, const InMemory<D::B>& b, \
+#define KILN_STREAM_ROWS(D, Steps, Lines)                                              \
+  KILN_PACKING void AddStreamedRows<D, ViewOfA<D::KGroup, Steps>, Lines<D::B>>(        \
+      const ViewOfA<D::KGroup, Steps>&, size_t row, size_t rows, const Lines<D::B>& b, \
       size_t b_rows, size_t cols, D::Acc* sums, size_t sums_stride)
 #if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
-#define KILN_STREAM(D, Steps)                                                         \
-  KILN_STREAM_ROWS(D, Steps);                                                         \
-  KILN_PACKING void AddStreamedColumns<D, ViewOfA<D::KGroup, Steps>, InMemory<D::B>>( \
-      const ViewOfA<D::KGroup, Steps>&, size_t row, size_t rows, size_t k,            \
-      const InMemory<D::B>& b, size_t b_rows, size_t cols, D::Acc* sums, size_t sums_stride)
+#define KILN_STREAM(D, Steps, Lines)                                                             \
+  KILN_STREAM_ROWS(D, Steps, Lines);                                                             \
+  KILN_PACKING void AddStreamedColumns<D, ViewOfA<D::KGroup, Steps>, Lines<D::B>>(               \
+      const ViewOfA<D::KGroup, Steps>&, size_t row, size_t rows, size_t k, const Lines<D::B>& b, \
+      size_t b_rows, size_t cols, D::Acc* sums, size_t sums_stride)
 #else
-#define KILN_STREAM(D, Steps) KILN_STREAM_ROWS(D, Steps)
+#define KILN_STREAM(D, Steps, Lines) KILN_STREAM_ROWS(D, Steps, Lines)
 #endif
-KILN_STREAM(Dot<float>, PanelSteps);
-KILN_STREAM(Dot<float>, AnySteps);
-KILN_STREAM(Dot<bf16>, PanelSteps);
-KILN_STREAM(BytesSS, PanelSteps);
-KILN_STREAM(BytesSU, PanelSteps);
-KILN_STREAM(BytesUS, PanelSteps);
-KILN_STREAM(BytesUU, PanelSteps);
+KILN_STREAM(Dot<float>, PanelSteps, InMemory);
+KILN_STREAM(Dot<float>, AnySteps, InMemory);
+KILN_STREAM(Dot<bf16>, PanelSteps, InMemory);
+KILN_STREAM(BytesSS, PanelSteps, InMemory);
+KILN_STREAM(BytesSU, PanelSteps, InMemory);
+KILN_STREAM(BytesUS, PanelSteps, InMemory);
+KILN_STREAM(BytesUU, PanelSteps, InMemory);
+KILN_STREAM(Dot<float>, AnySteps, InPages);
+KILN_STREAM(Dot<bf16>, PanelSteps, InPages);
 #if KILN_HAS_BF16_PAIRS
-KILN_STREAM(Dot<bf16>, AnySteps);
+KILN_STREAM(Dot<bf16>, AnySteps, InMemory);
+KILN_STREAM(Dot<bf16>, AnySteps, InPages);
 #endif
 #undef KILN_FEW_COLUMNS
 #define KILN_FEW_COLUMNS(D)                                                             \
