@@ -40,9 +40,8 @@ bool Pages::AreWhole(const char* to, size_t bytes) {
   return OffsetOf(to) % page_ == 0 && bytes % page_ == 0;
 }
 
-void Pages::Leave(const char* from, const char* to, size_t bytes, int64_t tag) {
+void Pages::Leave(const char* from, const char* to, size_t bytes) {
   for (size_t i = 0; i < bytes; i += page_) away_[(OffsetOf(to) + i) / page_] = from + i;
-  requests_->Add(from, bytes, tag);
 }
 
 void Pages::BringHome(const char* to, size_t bytes) {

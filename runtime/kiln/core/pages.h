@@ -54,7 +54,7 @@ class Pages {
   /// say how large pages are.
   bool AreWhole(const char* to, size_t bytes);
   /// Leaves them at `from`.
-  void Leave(const char* from, const char* to, size_t bytes, int64_t tag);
+  void Leave(const char* from, const char* to, size_t bytes);
   /// Moves the pages that have some of these bytes to the buffer.
   void BringHome(const char* to, size_t bytes);
   /// From now on all is at home.

@@ -25,13 +25,18 @@ void Fill(void* data, size_t bytes, const Next& next) {
   std::memcpy(to + i, &last, bytes - i);
 }
 
-/// The same word everywhere: what is written once is copied, by the widest instructions there are.
+/// The same word everywhere: what is written is copied, by the widest instructions there are, from
+/// the L1.
 void FillAlike(void* data, size_t bytes, uint64_t word) {
-  constexpr size_t kPiece = 4096;
+  constexpr size_t kFirst = 64, kMost = 16384;
   auto* const to = static_cast<unsigned char*>(data);
-  Fill(to, std::min(bytes, kPiece), [&] { return word; });
-  for (size_t i = kPiece; i < bytes; i += kPiece)
-    std::memcpy(to + i, to, std::min(bytes - i, kPiece));
+  size_t filled = std::min(bytes, kFirst);
+  Fill(to, filled, [&] { return word; });
+  while (filled < bytes) {
+    const size_t more = std::min({filled, bytes - filled, kMost});
+    std::memcpy(to + filled, to, more);
+    filled += more;
+  }
 }
 
 }  // namespace

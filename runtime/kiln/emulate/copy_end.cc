@@ -101,7 +101,7 @@ void MoveBytes(const CopyEnd& from, const CopyEnd& to, size_t element) {
   });
 }
 
-bool Leave(const CopyEnd& from, const CopyEnd& to, size_t element, int64_t tag, Pages* pages) {
+bool Leave(const CopyEnd& from, const CopyEnd& to, size_t element, Pages* pages) {
   if (IsEmpty(from)) return true;
   bool whole = !IsPacked(from);
   ForEachRun(from, to, element, [&](int64_t, int64_t to_at, size_t bytes) {
@@ -109,11 +109,17 @@ bool Leave(const CopyEnd& from, const CopyEnd& to, size_t element, int64_t tag, 
   });
   ForEachRun(from, to, element, [&](int64_t at, int64_t to_at, size_t bytes) {
     if (whole)
-      pages->Leave(from.data + at, to.data + to_at, bytes, tag);
+      pages->Leave(from.data + at, to.data + to_at, bytes);
     else
       pages->BringHome(to.data + to_at, bytes);
   });
   return whole;
+}
+
+void Request(const CopyEnd& from, size_t element, int64_t tag, Requests* requests) {
+  if (IsEmpty(from) || IsPacked(from)) return;
+  ForEachRun(from, from, element,
+             [&](int64_t at, int64_t, size_t bytes) { requests->Add(from.data + at, bytes, tag); });
 }
 
 void Prefetch(const CopyEnd& end, size_t element) {

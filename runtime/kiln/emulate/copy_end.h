@@ -63,7 +63,9 @@ bool Overlap(const Window& a, const Window& b);
 void MoveBytes(const CopyEnd& from, const CopyEnd& to, size_t element);
 /// Leaves all that a copy brings to a buffer in pages where it is. False: it has to be moved, and
 /// what else is in the pages that it goes to is at home.
-bool Leave(const CopyEnd& from, const CopyEnd& to, size_t element, int64_t tag, Pages* pages);
+bool Leave(const CopyEnd& from, const CopyEnd& to, size_t element, Pages* pages);
+/// Has those that compute ask for what a copy is going to read; `tag` as of Requests.
+void Request(const CopyEnd& from, size_t element, int64_t tag, Requests* requests);
 /// Asks for what a copy is going to read, or the first of it.
 void Prefetch(const CopyEnd& end, size_t element);
 /// What a copy in flight is to replace is undefined.

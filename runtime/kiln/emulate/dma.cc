@@ -56,20 +56,10 @@ void Copies::MayLeave(void* scratch, size_t bytes) {
   if (core_.emulated()) pages_.back().Close();
 }
 
-Pages& Copies::PagesOf(const void* scratch) {
-  return *std::find_if(pages_.begin(), pages_.end(),
-                       [&](const Pages& pages) { return pages.IsOf(scratch); });
-}
-
-/// Whether a copy was left where it is.
-bool Copies::Leave(const CopyEnd& from, const CopyEnd& to, size_t element, int64_t semaphore) {
-  for (Pages& pages : pages_) {
-    if (!pages.IsOf(to.memory)) continue;
-    if (!internal::Leave(from, to, element, semaphore, &pages)) return false;
-    Count(from, to);
-    return true;
-  }
-  return false;
+Pages* Copies::FindPages(const void* buffer) {
+  const auto found = std::find_if(pages_.begin(), pages_.end(),
+                                  [&](const Pages& pages) { return pages.IsOf(buffer); });
+  return found == pages_.end() ? nullptr : &*found;
 }
 
 void Copies::Move(const InFlight& copy) {
@@ -92,9 +82,16 @@ void Copies::MoveLast() {
   last_.reset();
 }
 
-/// The same, and what is left to ask for of copies on the semaphore.
-void Copies::FinishLast(const Semaphore& semaphore, const SemaphoreIndex& slot) {
-  MoveLast();
+/// Those that compute ask for what a buffer in pages gets; all else is asked for now.
+void Copies::Ask(const CopyEnd& from, size_t element, int64_t semaphore, const Pages* pages) {
+  if (pages != nullptr)
+    internal::Request(from, element, semaphore, &requests_);
+  else
+    internal::Prefetch(from, element);
+}
+
+/// What they have not asked for when it is waited for.
+void Copies::AskForRest(const Semaphore& semaphore, const SemaphoreIndex& slot) {
   if (!pages_.empty()) requests_.AskUntil(SemaphoreNumber(semaphore, slot));
 }
 
@@ -151,11 +148,13 @@ bool Copies::CheckSlot(const Semaphore& semaphore, const SemaphoreIndex& slot) {
 }
 
 bool Copies::Share(const CopyEnd& a, const CopyEnd& b) {
+  if (a.memory == b.memory) return internal::Overlap(a.window, b.window);
+  if (a.array < 0 || b.array < 0) return false;
   const Array* const array_a = ArrayOf(a);
   const Array* const array_b = ArrayOf(b);
   const bool one_output = array_a != nullptr && array_b != nullptr && array_a->output >= 0 &&
                           array_a->output == array_b->output;
-  return (a.memory == b.memory || one_output) && internal::Overlap(a.window, b.window);
+  return one_output && internal::Overlap(a.window, b.window);
 }
 
 bool Copies::CheckInside(const Semaphore& semaphore, const CopyEnd& end) {
@@ -263,9 +262,13 @@ bool Copies::Start(const Semaphore& semaphore, const SemaphoreIndex& slot, size_
     return false;
   }
   if (!CheckWholeBytes(semaphore, to)) return false;
+  Pages* const pages = FindPages(to.memory);
+  Ask(from, element, SemaphoreNumber(semaphore, slot), pages);
   if (!core_.emulated()) {
-    if (Leave(from, to, element, SemaphoreNumber(semaphore, slot))) return true;
-    internal::Prefetch(from, element);
+    if (pages != nullptr && internal::Leave(from, to, element, pages)) {
+      Count(from, to);
+      return true;
+    }
     MoveLast();
     last_ = InFlight{semaphore, slot, element, from, to, false};
     return true;
@@ -299,15 +302,21 @@ bool Copies::Start(const Semaphore& semaphore, const SemaphoreIndex& slot, size_
 Copies::InFlight* Copies::OldestOn(const Semaphore& semaphore, const SemaphoreIndex& slot) {
   const int64_t number = SemaphoreNumber(semaphore, slot);
   const auto found = std::find_if(in_flight_.begin(), in_flight_.end(), [&](const InFlight& copy) {
-    return SemaphoreNumber(copy.semaphore, copy.slot) == number;
+    return !copy.arrived && SemaphoreNumber(copy.semaphore, copy.slot) == number;
   });
   return found == in_flight_.end() ? nullptr : &*found;
 }
 
 void Copies::Arrive(InFlight* oldest) {
-  const InFlight copy = *oldest;
-  in_flight_.erase(oldest);
-  if (!copy.moved) Move(copy);
+  if (!oldest->moved) Move(*oldest);
+  oldest->arrived = true;
+}
+
+/// All at once: each time one goes, those behind it move.
+void Copies::DropArrived() {
+  InFlight* const end = std::remove_if(in_flight_.begin(), in_flight_.end(),
+                                       [](const InFlight& copy) { return copy.arrived; });
+  in_flight_.resize(static_cast<size_t>(end - in_flight_.begin()));
 }
 
 bool Copies::FailToWait(const Semaphore& semaphore, const SemaphoreIndex& slot) {
@@ -320,20 +329,30 @@ bool Copies::FailToWait(const Semaphore& semaphore, const SemaphoreIndex& slot) 
 
 bool Copies::Wait(const Semaphore& semaphore, const SemaphoreIndex& slot) {
   if (!core_.ok() || !CheckSlot(semaphore, slot)) return false;
-  if (!core_.emulated()) return FinishLast(semaphore, slot), true;
+  AskForRest(semaphore, slot);
+  if (!core_.emulated()) return MoveLast(), true;
   InFlight* const oldest = OldestOn(semaphore, slot);
   if (oldest == nullptr) return FailToWait(semaphore, slot);
   NoteWait(semaphore, slot, Event::kOldestCopy);
   Arrive(oldest);
+  DropArrived();
   return true;
 }
 
 bool Copies::Wait(const Semaphore& semaphore, const SemaphoreIndex& slot, size_t /*element*/,
                   const CopyEnd& part) {
   if (!core_.ok() || !CheckSlot(semaphore, slot) || !CheckInside(semaphore, part)) return false;
-  if (!core_.emulated()) return FinishLast(semaphore, slot), true;
+  AskForRest(semaphore, slot);
+  if (!core_.emulated()) return MoveLast(), true;
   const int64_t bytes = internal::BytesOf(part);
   NoteWait(semaphore, slot, bytes);
+  const bool arrived = ArriveBytes(semaphore, slot, bytes);
+  DropArrived();
+  return arrived;
+}
+
+/// The copies that so many bytes are, and copies of nothing behind them.
+bool Copies::ArriveBytes(const Semaphore& semaphore, const SemaphoreIndex& slot, int64_t bytes) {
   for (int64_t left = bytes; left > 0;) {
     InFlight* const oldest = OldestOn(semaphore, slot);
     if (oldest == nullptr) return FailToWait(semaphore, slot);
@@ -343,7 +362,6 @@ bool Copies::Wait(const Semaphore& semaphore, const SemaphoreIndex& slot, size_t
     left -= rest;
     Arrive(oldest);
   }
-  // Copies of nothing have arrived.
   for (InFlight* next = OldestOn(semaphore, slot);
        next != nullptr && next->waited == internal::BytesOf(next->to);
        next = OldestOn(semaphore, slot))

@@ -55,7 +55,7 @@ class Copies {
   /// Scratch that nothing but copies from inputs sets, and nothing but few rows of dots reads: what
   /// is copied there may be left where it is.
   void MayLeave(void* scratch, size_t bytes);
-  Pages& PagesOf(const void* scratch);
+  Pages& PagesOf(const void* scratch) { return *FindPages(scratch); }
 
   /// Starts a copy on semaphore[slot]. False: there is a diagnostic.
   bool Start(const Semaphore& semaphore, const SemaphoreIndex& slot, size_t element,
@@ -87,6 +87,7 @@ class Copies {
     size_t element;
     CopyEnd from, to;
     bool moved;
+    bool arrived = false;
     int64_t waited = 0;  // bytes of it that nobody waits for any more
   };
 
@@ -100,17 +101,20 @@ class Copies {
   Array* ArrayOf(const CopyEnd& end);
   /// Whether elements of one are elements of the other.
   bool Share(const CopyEnd& a, const CopyEnd& b);
-  bool Leave(const CopyEnd& from, const CopyEnd& to, size_t element, int64_t semaphore);
+  Pages* FindPages(const void* buffer);
+  void Ask(const CopyEnd& from, size_t element, int64_t semaphore, const Pages* pages);
+  void AskForRest(const Semaphore& semaphore, const SemaphoreIndex& slot);
   void Count(const CopyEnd& from, const CopyEnd& to);
   void Move(const InFlight& copy);
   /// Direct's last copy, if it has not moved yet.
   void MoveLast();
-  void FinishLast(const Semaphore& semaphore, const SemaphoreIndex& slot);
   void Note(const InFlight& copy);
   void NoteWait(const Semaphore& semaphore, const SemaphoreIndex& slot, int64_t bytes);
   bool CheckTouches(const CopyEnd& end, bool reads);
   InFlight* OldestOn(const Semaphore& semaphore, const SemaphoreIndex& slot);
   void Arrive(InFlight* oldest);
+  bool ArriveBytes(const Semaphore& semaphore, const SemaphoreIndex& slot, int64_t bytes);
+  void DropArrived();
   bool FailToWait(const Semaphore& semaphore, const SemaphoreIndex& slot);
   bool CheckSlot(const Semaphore& semaphore, const SemaphoreIndex& slot);
   bool CheckInside(const Semaphore& semaphore, const CopyEnd& end);
@@ -122,7 +126,7 @@ class Copies {
   Core& core_;
   internal::List<Array> arrays_;
   internal::List<InFlight> in_flight_;  // oldest first; of the emulator
-  std::optional<InFlight> last_;        // of Direct, as is what follows
+  std::optional<InFlight> last_;        // of Direct
   internal::List<Pages> pages_;
   Requests requests_;
 };

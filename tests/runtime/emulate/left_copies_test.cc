@@ -104,7 +104,7 @@ TEST_CASE("Lines are looked for in pages that have whole ones, and as many as ar
   Pages pages(home, sizeof(home), &requests);
   CHECK(pages.HasLines(home, 16, 24, 5));  // nothing is away
   REQUIRE(pages.AreWhole(home, 96));
-  pages.Leave(home, home, 96, /*tag=*/0);
+  pages.Leave(home, home, 96);
   CHECK(pages.HasLines(home, 24, 24, 4));
   CHECK(pages.HasLines(home + 48, 24, 24, 2));
   CHECK_FALSE(pages.HasLines(home + 24, 24, 24, 2));  // from the second of two on

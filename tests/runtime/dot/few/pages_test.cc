@@ -42,7 +42,7 @@ class Scattered {
       away_.emplace_back(first, first + page);
       const auto bytes = [](const T* place) { return reinterpret_cast<const char*>(place); };
       if (pages_.AreWhole(bytes(first), page * sizeof(T)))
-        pages_.Leave(bytes(away_.back().data()), bytes(first), page * sizeof(T), /*tag=*/0);
+        pages_.Leave(bytes(away_.back().data()), bytes(first), page * sizeof(T));
       std::fill_n(home_.data() + at, page, dot_test::MakeElement<T>(99));
     }
   }
