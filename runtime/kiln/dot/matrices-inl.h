@@ -86,7 +86,8 @@ std::optional<View> StreamedA(size_t b_cols, const Tile<T, 2>& a, size_t rows, s
 /// The same for few rows of A. (8192 products of 16 x 16 of bf16 take three times as long so: a
 /// small one is packed.)
 template <class View, class D, typename T>
-std::optional<View> StreamedB(size_t a_rows, const Tile<T, 2>& b, size_t k, size_t cols) {
+std::optional<View> StreamedB(size_t a_rows, const Tile<T, 2>& b, size_t k, size_t cols,
+                              bool in_l2 = true) {
   using Element = std::remove_const_t<T>;
   std::optional<View> view;
   if constexpr (kMayStreamB<D, Element>) {
@@ -95,7 +96,7 @@ std::optional<View> StreamedB(size_t a_rows, const Tile<T, 2>& b, size_t k, size
     if (b.stride[1] == 1 && Signed(a_rows) <= FewRows<D>()) {
       view = View::StreamedRows(b.data, depth, k, cols, Unsigned(b.stride[0]));
     } else if (kStreamsColumns<D, Element> && b.stride[0] == 1 &&
-               Signed(a_rows) <= FewRows<D>(/*by_columns=*/true, /*in_l2=*/true)) {
+               Signed(a_rows) <= FewRows<D>(/*by_columns=*/true, in_l2)) {
       view = View::StreamedColumns(b.data, depth, k, cols, Unsigned(b.stride[1]));
     }
     if (view) view->array_bytes = ~size_t{0};
@@ -133,7 +134,7 @@ auto PackBFor(size_t a_rows, const Tile<T, 2>& b, size_t k, size_t cols, void* t
   using D = DotOf<As>;
   using View = ViewOfPages<typename D::KGroup, StoredIfWidened<D, std::remove_const_t<T>>>;
   using Whole = typename View::Whole;
-  if (const std::optional<Whole> whole = StreamedB<Whole, D>(a_rows, b, k, cols)) {
+  if (const std::optional<Whole> whole = StreamedB<Whole, D>(a_rows, b, k, cols, /*in_l2=*/false)) {
     const size_t line = whole->by_columns ? k : cols;
     const size_t at_once = whole->by_columns ? 1 : kMostRowsAtOnce<D>;
     const auto apart = static_cast<int64_t>(whole->stride * sizeof(T));

@@ -82,9 +82,9 @@ void Copies::MoveLast() {
   last_.reset();
 }
 
-/// Those that compute ask for what a buffer in pages gets; all else is asked for now.
-void Copies::Ask(const CopyEnd& from, size_t element, int64_t semaphore, const Pages* pages) {
-  if (pages != nullptr)
+/// Has memory asked for what a copy reads: by those that compute, or all of it now.
+void Copies::Ask(const CopyEnd& from, size_t element, int64_t semaphore, bool meanwhile) {
+  if (meanwhile)
     internal::Request(from, element, semaphore, &requests_);
   else
     internal::Prefetch(from, element);
@@ -263,12 +263,12 @@ bool Copies::Start(const Semaphore& semaphore, const SemaphoreIndex& slot, size_
   }
   if (!CheckWholeBytes(semaphore, to)) return false;
   Pages* const pages = FindPages(to.memory);
-  Ask(from, element, SemaphoreNumber(semaphore, slot), pages);
+  const bool left =
+      !core_.emulated() && pages != nullptr && internal::Leave(from, to, element, pages);
+  const bool meanwhile = left || (core_.emulated() && pages != nullptr);
+  Ask(from, element, SemaphoreNumber(semaphore, slot), meanwhile);
   if (!core_.emulated()) {
-    if (pages != nullptr && internal::Leave(from, to, element, pages)) {
-      Count(from, to);
-      return true;
-    }
+    if (left) return Count(from, to), true;
     MoveLast();
     last_ = InFlight{semaphore, slot, element, from, to, false};
     return true;

@@ -102,7 +102,7 @@ class Copies {
   /// Whether elements of one are elements of the other.
   bool Share(const CopyEnd& a, const CopyEnd& b);
   Pages* FindPages(const void* buffer);
-  void Ask(const CopyEnd& from, size_t element, int64_t semaphore, const Pages* pages);
+  void Ask(const CopyEnd& from, size_t element, int64_t semaphore, bool meanwhile);
   void AskForRest(const Semaphore& semaphore, const SemaphoreIndex& slot);
   void Count(const CopyEnd& from, const CopyEnd& to);
   void Move(const InFlight& copy);
