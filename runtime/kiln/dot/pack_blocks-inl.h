@@ -249,15 +249,15 @@ KILN_PACK(BytesUS, uint8_t, int8_t);
 KILN_PACK(BytesUU, uint8_t, uint8_t);
 #undef KILN_STREAM
 #undef KILN_STREAM_ROWS
-#define KILN_STREAM_ROWS(D, Steps, Lines)                                              \
-  KILN_PACKING void AddStreamedRows<D, ViewOfA<D::KGroup, Steps>, Lines<D::B>>(        \
-      const ViewOfA<D::KGroup, Steps>&, size_t row, size_t rows, const Lines<D::B>& b, \
-      size_t b_rows, size_t cols, D::Acc* sums, size_t sums_stride)
+#define KILN_STREAM_ROWS(D, Steps, Lines)                                                      \
+  KILN_PACKING void AddStreamedRows<D, ViewOfA<D::KGroup, Steps>, Lines<D::B>>(                \
+      const ViewOfA<D::KGroup, Steps>&, size_t row, size_t rows, Lines<D::B> b, size_t b_rows, \
+      size_t cols, D::Acc* sums, size_t sums_stride)
 #if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
-#define KILN_STREAM(D, Steps, Lines)                                                             \
-  KILN_STREAM_ROWS(D, Steps, Lines);                                                             \
-  KILN_PACKING void AddStreamedColumns<D, ViewOfA<D::KGroup, Steps>, Lines<D::B>>(               \
-      const ViewOfA<D::KGroup, Steps>&, size_t row, size_t rows, size_t k, const Lines<D::B>& b, \
+#define KILN_STREAM(D, Steps, Lines)                                                      \
+  KILN_STREAM_ROWS(D, Steps, Lines);                                                      \
+  KILN_PACKING void AddStreamedColumns<D, ViewOfA<D::KGroup, Steps>, Lines<D::B>>(        \
+      const ViewOfA<D::KGroup, Steps>&, size_t row, size_t rows, size_t k, Lines<D::B> b, \
       size_t b_rows, size_t cols, D::Acc* sums, size_t sums_stride)
 #else
 #define KILN_STREAM(D, Steps, Lines) KILN_STREAM_ROWS(D, Steps, Lines)

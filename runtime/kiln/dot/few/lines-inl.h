@@ -152,9 +152,8 @@ HWY_INLINE void AddLines(const A& a, size_t row, size_t rows, size_t k_end, cons
 
 /// Of AddStreamedRows the rows of B that fill steps of kGroups k-groups. Gives their number.
 template <class Dot, size_t kGroups, class A, class Rows>
-HWY_INLINE size_t AddStreamedLinesBy(const A& a, size_t row, size_t rows, const Rows& b,
-                                     size_t b_rows, size_t cols, typename Dot::Acc* sums,
-                                     size_t sums_stride) {
+HWY_INLINE size_t AddStreamedLinesBy(const A& a, size_t row, size_t rows, Rows b, size_t b_rows,
+                                     size_t cols, typename Dot::Acc* sums, size_t sums_stride) {
   using T = typename Dot::B;
   constexpr size_t kRows = kGroups * Dot::kKPerGroup;
   static_assert(kMostRowsAtOnce<Dot> % kRows == 0);
@@ -184,9 +183,8 @@ HWY_INLINE size_t AddStreamedLinesBy(const A& a, size_t row, size_t rows, const 
 /// belong to one set of the L1, which has 8 or 12, so that those which the hardware prefetched are
 /// gone; that costs more than the stores of few rows of A.
 template <class Dot, class A, class Rows>
-HWY_INLINE size_t AddStreamedLines(const A& a, size_t row, size_t rows, const Rows& b,
-                                   size_t b_rows, size_t cols, typename Dot::Acc* sums,
-                                   size_t sums_stride) {
+HWY_INLINE size_t AddStreamedLines(const A& a, size_t row, size_t rows, Rows b, size_t b_rows,
+                                   size_t cols, typename Dot::Acc* sums, size_t sums_stride) {
   if constexpr (Dot::kKPerGroup == 4) {
     constexpr int64_t kPage = 4096;
     if (rows <= 4 && b.apart % kPage == 0)

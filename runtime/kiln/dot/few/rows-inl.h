@@ -100,7 +100,7 @@ HWY_INLINE void AddKGroup(const KGroupsOfRows<Dot>& groups, size_t i, size_t row
 /// The sums of a strip of columns over all of K, a few rows of B at a time. Rows or columns that a
 /// k-group or a vector lacks are zeros in a copy.
 template <class Dot, class A, class Rows>
-HWY_NOINLINE void AddStreamedRows(const A& a, size_t row, size_t rows, const Rows& b, size_t b_rows,
+HWY_NOINLINE void AddStreamedRows(const A& a, size_t row, size_t rows, Rows b, size_t b_rows,
                                   size_t cols, typename Dot::Acc* sums, size_t sums_stride) {
   using T = std::remove_cvref_t<decltype(*b.first)>;
   [[maybe_unused]] constexpr bool kInMemory = std::is_same_v<Rows, InMemory<T>>;

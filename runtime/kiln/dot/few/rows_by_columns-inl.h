@@ -112,7 +112,7 @@ class SquareOfB {
 /// and of the next.
 template <class Dot, size_t kToK, class Columns>
 HWY_INLINE void AddColumns(const typename Dot::KGroup* const* a, size_t rows, size_t to_square,
-                           const Columns& b, size_t b_rows, size_t cols, typename Dot::Acc* sums,
+                           Columns b, size_t b_rows, size_t cols, typename Dot::Acc* sums,
                            size_t sums_stride) {
   using T = std::remove_cvref_t<decltype(*b.first)>;
   constexpr size_t kLanes = kColumnsAtOnce<Dot>;
@@ -128,8 +128,7 @@ HWY_INLINE void AddColumns(const typename Dot::KGroup* const* a, size_t rows, si
     // Columns that a vector lacks are the last one again, and count nowhere.
     const size_t count = HWY_MIN(cols - c, most * kLanes), vectors = DivUp(count, kLanes);
     const T* column[kMostVectors * kLanes];
-    b.Find(c, count, column);
-    for (size_t i = count; i < vectors * kLanes; ++i) column[i] = column[count - 1];
+    for (size_t i = 0; i < vectors * kLanes; ++i) column[i] = b.At(c + HWY_MIN(i, count - 1));
     const int64_t to_next = int64_t{kLanes} * b.apart - static_cast<int64_t>(b_rows);
     for (size_t k = 0; k < whole; k += kStep) {
       const bool in_these = static_cast<int64_t>(k) + kAhead < static_cast<int64_t>(b_rows);
@@ -164,9 +163,9 @@ HWY_INLINE void AddColumns(const typename Dot::KGroup* const* a, size_t rows, si
 /// read for more than one square, more than a few are copied as they will be read (K = 4096, AVX2:
 /// 16 rows take half of the time).
 template <class Dot, class A, class Columns>
-HWY_NOINLINE void AddStreamedColumns(const A& a, size_t row, size_t rows, size_t k,
-                                     const Columns& b, size_t b_rows, size_t cols,
-                                     typename Dot::Acc* sums, size_t sums_stride) {
+HWY_NOINLINE void AddStreamedColumns(const A& a, size_t row, size_t rows, size_t k, Columns b,
+                                     size_t b_rows, size_t cols, typename Dot::Acc* sums,
+                                     size_t sums_stride) {
   using KGroup = typename Dot::KGroup;
   constexpr size_t kLanes = kColumnsAtOnce<Dot>, kStep = kLanes * Dot::kKPerGroup;
   const KGroup* of_a[kRowsAtATime];

@@ -28,13 +28,9 @@ struct InMemory {
   int64_t apart;
   Distance is;
 
-  const T* At(size_t line) const { return first + static_cast<int64_t>(line) * apart; }
+  HWY_INLINE const T* At(size_t line) const { return first + static_cast<int64_t>(line) * apart; }
   /// The same from an element of each line on.
   InMemory From(size_t element) const { return {first + element, apart, is}; }
-  /// Where `count` lines begin.
-  void Find(size_t line, size_t count, const T** lines) const {
-    for (size_t i = 0; i < count; ++i) lines[i] = At(line + i);
-  }
   /// Whether who reads it asks for what follows.
   bool IsFar() const { return is != Distance::kClose; }
   /// Asks for so many bytes of what somebody is going to read.
@@ -48,20 +44,10 @@ struct InPages {
   int64_t apart;
   Pages* pages;
 
-  const T* At(size_t line) const {
+  HWY_INLINE const T* At(size_t line) const {
     return reinterpret_cast<const T*>(pages->At(first + static_cast<int64_t>(line) * apart).first);
   }
   InPages From(size_t element) const { return {first + element, apart, pages}; }
-  void Find(size_t line, size_t count, const T** lines) const {
-    const auto bytes = static_cast<size_t>(apart) * sizeof(T);
-    for (size_t i = 0; i < count;) {
-      const Pages::Place place = pages->At(first + static_cast<int64_t>(line + i) * apart);
-      const auto* const begin = reinterpret_cast<const T*>(place.first);
-      const size_t here = HWY_MIN((place.bytes + bytes - 1) / bytes, count - i);
-      for (size_t j = 0; j < here; ++j) lines[i + j] = begin + static_cast<int64_t>(j) * apart;
-      i += here;
-    }
-  }
   bool IsFar() const { return false; }
   void Ask(size_t bytes) const { pages->requests().Ask(bytes / kLineBytes); }
 };
