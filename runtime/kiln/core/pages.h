@@ -60,18 +60,14 @@ class Pages {
   /// From now on all is at home.
   void Close();
 
-  /// Where bytes of the buffer are, and how many follow each other.
-  struct Place {
-    const char* first;
-    size_t bytes;
-  };
-  Place At(const void* home) const {
+  /// Where a byte of the buffer is, and those behind it in its page.
+  const char* At(const void* home) const {
     const size_t offset = OffsetOf(home);
-    if (page_ == 0) return {home_ + offset, bytes_ - offset};
+    if (page_ == 0) return home_ + offset;
     const bool shifts = (page_ & (page_ - 1)) == 0;  // a division would take longer than the rest
-    const size_t page = shifts ? offset >> shift_ : offset / page_, in_page = offset - page * page_;
+    const size_t page = shifts ? offset >> shift_ : offset / page_;
     const char* const away = away_[page];
-    return {away != nullptr ? away + in_page : home_ + offset, page_ - in_page};
+    return away != nullptr ? away + (offset - page * page_) : home_ + offset;
   }
   /// Whether lines of so many bytes, `apart` bytes from each other, are whole in a page each, and
   /// each `step` of them from the first on in one.

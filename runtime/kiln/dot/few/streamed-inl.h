@@ -45,7 +45,7 @@ struct InPages {
   Pages* pages;
 
   HWY_INLINE const T* At(size_t line) const {
-    return reinterpret_cast<const T*>(pages->At(first + static_cast<int64_t>(line) * apart).first);
+    return reinterpret_cast<const T*>(pages->At(first + static_cast<int64_t>(line) * apart));
   }
   InPages From(size_t element) const { return {first + element, apart, pages}; }
   bool IsFar() const { return false; }
