@@ -1,5 +1,6 @@
 #include "kiln/core/pages.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <new>
@@ -8,8 +9,9 @@ namespace kiln::inline KILN_ABI {
 
 void Requests::Add(const char* data, size_t bytes, int64_t tag) {
   constexpr size_t kMost = 4096;
-  if (first_ == runs_.size()) {
-    runs_.clear();
+  if (2 * first_ >= runs_.size()) {  // so that each run moves once, as it were
+    std::copy(runs_.begin() + first_, runs_.end(), runs_.begin());
+    runs_.resize(runs_.size() - first_);
     first_ = 0;
   }
   if (bytes == 0 || runs_.size() >= kMost) return;

@@ -29,6 +29,7 @@ class Requests {
   }
   /// Asks for what is left of all up to the last with this tag.
   void AskUntil(int64_t tag);
+  bool HasAskedForAll() const { return first_ == runs_.size(); }
 
  private:
   struct Run {

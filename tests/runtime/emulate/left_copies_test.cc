@@ -98,6 +98,27 @@ TEST_CASE("The emulator moves what this machine leaves") {
   CHECK(bench.At(3, 5) == bench.OfArray(1, 5));
 }
 
+TEST_CASE("What is asked for keeps its order, and room however long it takes") {
+  static constexpr char kBytes[192] = {};
+  Requests requests;
+  CHECK(requests.HasAskedForAll());
+  requests.Ask(3);
+  for (int64_t step = 0; step < 20000; ++step) {  // each asks for some of what the next one reads
+    requests.Add(kBytes, sizeof(kBytes), step % 2);
+    requests.AskUntil((step + 1) % 2);
+    CHECK_FALSE(requests.HasAskedForAll());
+    requests.Ask(2);
+    CHECK_FALSE(requests.HasAskedForAll());
+  }
+  requests.Ask(1);
+  CHECK(requests.HasAskedForAll());
+  requests.Add(kBytes, 1, 0);
+  requests.AskUntil(1);  // nobody waits for it
+  CHECK_FALSE(requests.HasAskedForAll());
+  requests.AskUntil(0);
+  CHECK(requests.HasAskedForAll());
+}
+
 TEST_CASE("Lines are looked for in pages that have whole ones, and as many as are read at once") {
   alignas(64) char home[384] = {};
   Requests requests;
