@@ -83,8 +83,8 @@ std::optional<View> StreamedA(size_t b_cols, const Tile<T, 2>& a, size_t rows, s
   return view;
 }
 
-/// The same for few rows of A. (8192 products of 16 x 16 of bf16 take three times as long so: a
-/// small one is packed.)
+/// The same for few rows of A, fewer if B is `in_l2`. (8192 products of 16 x 16 of bf16 take three
+/// times as long so: a small one is packed.)
 template <class View, class D, typename T>
 std::optional<View> StreamedB(size_t a_rows, const Tile<T, 2>& b, size_t k, size_t cols,
                               bool in_l2 = true) {
