@@ -88,7 +88,12 @@ struct Lanes {
 struct Rows {
   LoopId loop;
   Stages body;
-  bool as_lanes = false;  // as many as a vector has lanes
+  bool as_lanes = false;            // as many as a vector has lanes
+  std::vector<LoopId> others = {};  // those behind the one of `loop`, if the body names each
+  // Then: each of the rows that are left over, if some may be. `again`: the last turn rather takes
+  // rows that have had theirs, too, and rows are left over where there are too few of them.
+  Stages rest = {};
+  bool again = false;
 };
 struct EachRow {
   LoopId loop;
@@ -99,6 +104,7 @@ struct EachRow {
 struct Define {
   VariableId variable;
   ElementPtr value;
+  bool held = false;  // a load that is not made again for each use
 };
 
 /// variable = value again.
@@ -303,7 +309,7 @@ void ForEachPart(Of& of, const Use& use) requires std::same_as<std::remove_const
   MatchKind(
       of.what, [&](ConstLike<Of, stage::Loop>& s) { use(s.loop), use(s.body); },
       [&](ConstLike<Of, Lanes>& s) { use(s.loop), all(s.prefetches), use(s.body); },
-      [&](ConstLike<Of, Rows>& s) { use(s.loop), use(s.body); },
+      [&](ConstLike<Of, Rows>& s) { use(s.loop), all(s.others), use(s.body), use(s.rest); },
       [&](ConstLike<Of, EachRow>& s) {
         use(s.loop);
         for (auto& column : s.columns) use(column, Access::kNames);

@@ -145,16 +145,23 @@ void StageText::One(const Stage& of, int indent) {
       },
       [&](const Lanes& s) { LaneLines(s, indent); },
       [&](const Rows& s) {
+        std::string rows = s.others.empty() ? "" : ", " + LoopName(s.loop);
+        for (const LoopId other : s.others) rows += ", " + LoopName(other);
         line((s.as_lanes ? "as many rows as lanes over " : "some rows at a time over ") +
-             SpaceText(s.loop));
+             SpaceText(s.loop) + rows);
         within(s.body);
+        if (s.rest.empty()) return;
+        line((s.again ? "what is too few, " : "what is left over, ") + LoopName(s.loop));
+        within(s.rest);
       },
       [&](const EachRow& s) {
         line("each of them, " + LoopName(s.loop));
         for (const Place& c : s.columns) Line("transposes " + PlaceText(c), indent + 1);
         within(s.body);
       },
-      [&](const Define& s) { line("let " + VariableName(s.variable) + " = " + Text(*s.value)); },
+      [&](const Define& s) {
+        line((s.held ? "hold " : "let ") + VariableName(s.variable) + " = " + Text(*s.value));
+      },
       [&](const Assign& s) { line(VariableName(s.variable) + " = " + Text(*s.value)); },
       [&](const Store& s) {
         line(PlaceText(s.place) + " = " + Text(*s.value) +

@@ -35,7 +35,12 @@ class Verifier {
     Match(
         of, [&](const stage::Loop& s) { Within({s.loop}, [&] { Visit(s.body); }); },
         [&](const Lanes& s) { WithLanes(s.loop, [&] { Visit(s.body); }); },
-        [&](const Rows& s) { Within({s.loop}, [&] { Visit(s.body); }); },
+        [&](const Rows& s) {
+          std::vector<LoopId> rows = s.others;
+          rows.push_back(s.loop);
+          Within(rows, [&] { Visit(s.body); });
+          Within({s.loop}, [&] { Visit(s.rest); });
+        },
         [&](const EachRow& s) { Within({s.loop}, [&] { Visit(s.body); }); },
         [&](const Define& s) {
           Look(s.value);
@@ -161,9 +166,9 @@ class Verifier {
   }
 
   template <typename Do>
-  void Within(std::initializer_list<LoopId> loops, const Do& look) {
+  void Within(const std::vector<LoopId>& loops, const Do& look) {
     const std::set<LoopId> outside = loops_;
-    loops_.insert(loops);
+    loops_.insert(loops.begin(), loops.end());
     look();
     loops_ = outside;
   }

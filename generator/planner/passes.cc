@@ -28,6 +28,7 @@
 #include "generator/planner/fuse/recompute.h"
 #include "generator/planner/fuse/reduced.h"
 #include "generator/planner/fuse/rows/across.h"
+#include "generator/planner/fuse/rows/four_rows.h"
 #include "generator/planner/fuse/rows/one_pass.h"
 #include "generator/planner/fuse/rows/row_values.h"
 #include "generator/planner/fuse/rows/rows_together.h"
@@ -35,6 +36,7 @@
 #include "generator/planner/fuse/rows/split_rows.h"
 #include "generator/planner/fuse/shared_memory.h"
 #include "generator/planner/fuse/taps.h"
+#include "generator/planner/fuse/turn_inside.h"
 #include "generator/planner/fuse/unroll.h"
 #include "generator/planner/lower/lower.h"
 
@@ -225,6 +227,14 @@ void Unroll(Planning& p) {
   }
 }
 
+void KeepThroughTurns(Planning& p) {
+  for (BodyPlan& body : p.plan.bodies) {
+    TurnInside(p.plan, body.stages);
+    Fuse(p.plan, body.stages);
+    ForwardAroundTurns(p.plan, body.stages);
+  }
+}
+
 void LanesOfShortRows(Planning& p) {
   for (BodyPlan& body : p.plan.bodies) {
     TurnShortRows(p.plan, body.stages);
@@ -303,6 +313,7 @@ void Hoist(Planning& p) {
 }
 void TurnNests(Planning& p) { TurnAcross(p.plan); }
 void JoinRows(Planning& p) { TakeRowsTogether(p.plan); }
+void JoinFourRows(Planning& p) { TakeFourRows(p.plan); }
 void WidenLanes(Planning& p) { FindWideLanes(p.plan); }
 void Stream(Planning& p) { FindStreams(p.plan); }
 void PackFromRegisters(Planning& p) { PackComputed(p.plan); }
@@ -328,6 +339,9 @@ constexpr Pass kPasses[] = {
      "registers"},
     {"unroll", Unroll,
      "a few turns that go on with the same elements, one after the other, become one nest"},
+    {"turns", KeepThroughTurns,
+     "turns that go on with the same elements are taken by each of these, which stays in "
+     "registers"},
     {"short-rows", LanesOfShortRows,
      "rows of fewer elements than a vector has lanes are computed for a vector of rows at a time"},
     {"one-pass", JoinPasses,
@@ -357,6 +371,7 @@ constexpr Pass kPasses[] = {
     {"across", TurnNests,
      "vectors that take an element of each of many rows go on to the next elements of these"},
     {"rows", JoinRows, "rows that are added up, or share what they read, are taken some at a time"},
+    {"four-rows", JoinFourRows, "rows whose lanes go through turns are computed four at a time"},
     {"wide", WidenLanes, "lanes of 64 bits are half as many"},
     {"stream", Stream, "an output that a pass does nothing but write may go past the caches"},
     {"computed", PackFromRegisters,

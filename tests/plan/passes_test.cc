@@ -259,6 +259,24 @@ body: |
   o = dot(w, x) + dot(h, x)
 )yaml";
 
+constexpr const char* kFilter = R"yaml(kernel: k
+inputs:
+  x: {array: "f32[m, n]", block: ["element(m + 8, halo=(4, 4))", all], index: [0, 0], pad: 0}
+  w: f32[9, n]
+outputs:
+  o: f32[m, n]
+scratch:
+  sum: f32[m, n]
+body: |
+  sum = 0
+  for t in range(9):
+    sum += x[ds(t, m)] * w[t] + exp(w[t])
+    sum += x[ds(t, m)] * x[ds(t, m)]
+    sum += x[ds(t, m)] / w[t]
+    sum += x[ds(t, m)] / x[ds(t, m)]
+  o = sum
+)yaml";
+
 // Other scratch that copies set has lanes of a loop that read it, too.
 constexpr const char* kPaged = R"yaml(kernel: k
 prefetch:
@@ -289,18 +307,19 @@ struct PassExample {
 };
 
 constexpr PassExample kPassExamples[] = {
-    {"operands", kMatmul},   {"host", kVisited},      {"index", kMatmul},
-    {"watch", kTaken},       {"lower", kMatmul},      {"bring", kSums},
-    {"fuse", kMatmul},       {"carry", kMatmul},      {"taps", kWindows},
-    {"unroll", kSmoothed},   {"short-rows", kPoints}, {"one-pass", kStatistics},
-    {"contract", kRows},     {"recompute", kCheap},   {"split", kScores},
-    {"row-values", kFading}, {"share", kTwice},       {"scratch", kMatmul},
-    {"clip", kMatmul},       {"live", kSelected},     {"free", kMatmul},
-    {"narrow", kFading},     {"unpacked", kMatmul},   {"prefetch", kRows},
-    {"sums", kInOutput},     {"one-body", kMatmul},   {"visits", kVisited},
-    {"hoist", kSelected},    {"across", kTransposed}, {"rows", kColumns},
-    {"wide", kTaken},        {"stream", kRows},       {"computed", kTwice},
-    {"columns", kVectors},   {"pages", kPaged},
+    {"operands", kMatmul},     {"host", kVisited},      {"index", kMatmul},
+    {"watch", kTaken},         {"lower", kMatmul},      {"bring", kSums},
+    {"fuse", kMatmul},         {"carry", kMatmul},      {"taps", kWindows},
+    {"unroll", kSmoothed},     {"turns", kFilter},      {"short-rows", kPoints},
+    {"one-pass", kStatistics}, {"contract", kRows},     {"recompute", kCheap},
+    {"split", kScores},        {"row-values", kFading}, {"share", kTwice},
+    {"scratch", kMatmul},      {"clip", kMatmul},       {"live", kSelected},
+    {"free", kMatmul},         {"narrow", kFading},     {"unpacked", kMatmul},
+    {"prefetch", kRows},       {"sums", kInOutput},     {"one-body", kMatmul},
+    {"visits", kVisited},      {"hoist", kSelected},    {"across", kTransposed},
+    {"rows", kColumns},        {"four-rows", kFilter},  {"wide", kTaken},
+    {"stream", kRows},         {"computed", kTwice},    {"columns", kVectors},
+    {"pages", kPaged},
 };
 
 std::vector<std::string> PlanAfter(const std::string& text, const std::string& pass) {

@@ -49,13 +49,19 @@ BufferId StreamedBy(const Plan& plan, const stage::Dot& dot) {
   return store && MayStream(plan, *store, dot.col) ? store->place.buffer : BufferId();
 }
 
+/// Values, and turns of a loop that make some.
+bool StoresNothing(const Stage& stage) {
+  return !AnyStage({stage},
+                   [](const Stage& s) { return !Is<stage::Define, stage::Assign, stage::For>(s); });
+}
+
 /// The outputs that statements do nothing but write, along `loop`: at most `most` stores, of one
 /// type, as they have to be aligned alike. What a pass writes besides has to stay in the caches.
 std::vector<BufferId> StreamedBy(const Plan& plan, const Stages& stages, LoopId loop, size_t most) {
   std::vector<BufferId> streamed;
   size_t stores = 0;
   for (const Stage& s : stages) {
-    if (Is<stage::Define>(s)) continue;
+    if (StoresNothing(s)) continue;
     const auto* store = As<stage::Store>(s);
     if (!store) return {};
     const BufferId buffer = store->place.buffer;

@@ -147,8 +147,10 @@ void ForwardIntoReduction(Plan& plan, stage::Reduce& reduce, bool temps_only) {
 void ForwardAll(Plan& plan, Stages& stages, bool temps_only) {
   for (Stage& stage : stages) {
     if (auto* reduce = As<stage::Reduce>(stage)) ForwardIntoReduction(plan, *reduce, temps_only);
-    if (Is<stage::Lanes, stage::Dot, stage::Loop>(stage))
+    if (Is<stage::Lanes, stage::Dot, stage::Loop>(stage)) {
       ForwardStores(plan, *BodyOf(stage), temps_only);
+      EraseOverwritten(plan, *BodyOf(stage), /*temps_only=*/true);
+    }
     ForEachList(stage, [&](Stages& list) { ForwardAll(plan, list, temps_only); });
   }
 }
@@ -178,6 +180,33 @@ void EraseDead(const Plan& plan, Stages& stages) {
 }
 
 }  // namespace
+
+void EraseOverwritten(const Plan& plan, Stages& body, bool temps_only) {
+  for (size_t i = body.size(); i-- > 0;) {
+    const auto* store = As<stage::Store>(body[i]);
+    if (!store || (temps_only && !IsTemp(plan, store->place.buffer))) continue;
+    bool read = false, overwritten = false;
+    for (size_t j = i + 1; j < body.size() && !read && !overwritten; ++j) {
+      ForEachPlace(body[j], [&](const Place& p, bool writes) {
+        read = read || (!writes && RootOf(plan, p.buffer) == RootOf(plan, store->place.buffer));
+      });
+      const auto* later = As<stage::Store>(body[j]);
+      overwritten = later && !later->mask && SamePlace(later->place, store->place);
+    }
+    if (overwritten && !read) body.erase(body.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
+void ForwardAroundTurns(Plan& plan, Stages& stages) {
+  ChangeStages(stages, [&](Stage& stage) {
+    auto* lanes = As<stage::Lanes>(stage);
+    const bool turns = lanes && std::any_of(lanes->body.begin(), lanes->body.end(),
+                                            [](const Stage& s) { return Is<stage::For>(s); });
+    if (!turns) return;
+    ForwardStores(plan, lanes->body, /*temps_only=*/false);
+    EraseOverwritten(plan, lanes->body, /*temps_only=*/plan.kernel->HasAliases());
+  });
+}
 
 void JoinNests(Plan& plan, Stages& stages) { FuseList(plan, stages); }
 

@@ -14,6 +14,11 @@ namespace kiln {
 void Fuse(Plan& plan, Stages& stages);
 /// The same without a look at what is stored and read again.
 void JoinNests(Plan& plan, Stages& stages);
+/// Drops each store in a list that another one follows, if nobody reads what it stores in between.
+void EraseOverwritten(const Plan& plan, Stages& body, bool temps_only);
+/// Hands what lanes with turns in them store on to their later statements, if it is not temporary,
+/// too, and drops a store that another one follows.
+void ForwardAroundTurns(Plan& plan, Stages& stages);
 /// Turns buffers that never leave their loops into scalars or single rows.
 void Contract(Plan& plan, Stages& stages);
 

@@ -162,7 +162,9 @@ void BodyView::LaneLoop(const stage::Lanes& lanes, Fields* fields) {
   fields->Set("lanes_call", call);
   // As a function of its own, what is done with some rows at a time would have the step in memory,
   // and load its fields again after each store.
-  fields->Set("lanes_attribute", each ? "KILN_INLINE_ATTR" : "HWY_ATTR");
+  const bool turns = std::any_of(lanes.body.begin(), lanes.body.end(),
+                                 [](const Stage& s) { return Is<stage::For>(s); });
+  fields->Set("lanes_attribute", in_rows_ || turns ? "KILN_INLINE_ATTR" : "HWY_ATTR");
   loaded_.clear();
   fields->SetList("body", List(lanes.body));
   lanes_ = {};
@@ -174,9 +176,25 @@ void BodyView::LaneLoop(const stage::Lanes& lanes, Fields* fields) {
 void BodyView::SomeRows(const stage::Rows& rows, Fields* fields) {
   const auto* lanes = As<stage::Lanes>(rows.body.front());
   const std::string tag = rows.as_lanes && lanes ? LanesTag(*lanes) + ", " : "";
-  fields->Set("rows_call", "ForRows(" + tag + Count(plan_[rows.loop].space) + ", ");
-  loops_[rows.loop] = "first";
+  const std::string count = Count(plan_[rows.loop].space);
+  if (rows.others.empty()) {
+    fields->Set("rows_call", "ForRows(" + tag + count + ", ");
+    fields->Set("rows_arguments", "auto rows, size_t first");
+    loops_[rows.loop] = "first";
+  } else {
+    std::string each = "size_t " + LoopName(rows.loop);
+    for (const LoopId other : rows.others) each += ", size_t " + LoopName(other);
+    fields->Set("rows_call", (rows.again ? "CoverFourRows(" : "ForFourRows(") + count + ", ");
+    fields->Set("rows_arguments", each);
+  }
+  in_rows_ = true;
   fields->SetList("body", List(rows.body));
+  in_rows_ = false;
+  for (const LoopId other : rows.others) LeaveLoop(other);
+  LeaveLoop(rows.loop);
+  fields->SetFlag("has_rest", !rows.rest.empty());
+  if (!rows.rest.empty()) fields->Set("row", LoopName(rows.loop));
+  fields->SetList("rest", List(rows.rest));
   LeaveLoop(rows.loop);
 }
 
@@ -265,7 +283,14 @@ void BodyView::CountedLoop(const stage::For& loop, Fields* fields) {
   fields->Set("index", VariableName(loop.variable));
   fields->Set("low", scalars_.Print(*loop.low));
   fields->Set("high", scalars_.Print(*loop.high));
+  // A turn loads again what another one stores, and what it loads has no name behind it.
+  ForEachStage(loop.body, [&](const Stage& s) {
+    if (const auto* store = As<stage::Store>(s)) ForgetLoadsOf(store->place.buffer);
+    if (const auto* assign = As<stage::Assign>(s)) ForgetLoadsBy(assign->variable);
+  });
+  const auto known = loaded_;
   fields->SetList("body", List(loop.body));
+  loaded_ = known;
   last_line_ = 0;
 }
 
@@ -327,10 +352,20 @@ std::string BodyView::ValueOf(VariableId variable, const ElementPtr& value,
 void BodyView::Assignment(const stage::Assign& assign, std::vector<std::string>* lines) {
   const std::string value = ValueOf(assign.variable, assign.value, lines);
   lines->push_back(VariableName(assign.variable) + " = " + value + ";");
+  ForgetLoadsBy(assign.variable);
 }
 
 void BodyView::Definition(const stage::Define& define, std::vector<std::string>* lines) {
   const Variable& variable = plan_[define.variable];
+  const Place* const place = LoadedBy(*define.value);
+  if (lanes_ && place && Varies(*place) && !variable.changes && !IsLoaded(*place)) {
+    vectors_.insert(define.variable);
+    const std::string load = TextOfLoad(*place, lines), name = VariableName(define.variable);
+    const bool held = define.held && variable.dtype != DType::kBool;
+    lines->push_back("const auto " + name + " = " + (held ? "Held(" + load + ")" : load) + ";");
+    loaded_.push_back({*place, name});
+    return;
+  }
   const std::string value = ValueOf(define.variable, define.value, lines);
   const std::string name = VariableName(define.variable);
   const std::string type = vectors_.count(define.variable) ? "auto" : ValueType(variable.dtype);

@@ -80,7 +80,9 @@ class BodyView {
   // Vectors (vectors.cc).
   /// `whole`: the value is a statement of its own and needs no name, however long.
   std::string Vector(const ElementPtr& e, std::vector<std::string>* lines, bool whole = false);
+  bool IsLoaded(const Place& from) const;
   std::string VectorLoad(const Place& from, std::vector<std::string>* lines);
+  std::string TextOfLoad(const Place& from, std::vector<std::string>* lines);
   bool CountsUp(const Element& e) const;
   std::optional<size_t> ChosenDimension(const Place& place) const;
   std::string VectorOperation(const Element& e, std::vector<std::string>* lines);
@@ -90,6 +92,8 @@ class BodyView {
   std::string VectorToRound(const ElementPtr& e, DType to, std::vector<std::string>* lines,
                             bool whole = false);
   void VectorStore(const stage::Store& store, std::vector<std::string>* lines);
+  void ForgetLoadsOf(BufferId buffer);
+  void ForgetLoadsBy(VariableId variable);
   bool Varies(const Element& e) const;
   bool Varies(const Place& place) const;
 
@@ -122,6 +126,7 @@ class BodyView {
   std::map<SpaceId, std::string> counts_;  // names of extents
   std::vector<std::string> count_definitions_;
   LoopId lanes_;                                        // the lane loop around
+  bool in_rows_ = false;                                // which is in one over some at a time
   std::vector<BufferId> streamed_;                      // what it stores past the caches
   std::set<VariableId> vectors_;                        // variables that are vectors
   std::vector<std::pair<Place, std::string>> loaded_;   // in this lane body

@@ -61,44 +61,48 @@ std::string BodyView::Vector(const ElementPtr& e, std::vector<std::string>* line
   return name;
 }
 
+bool BodyView::IsLoaded(const Place& from) const {
+  return std::any_of(loaded_.begin(), loaded_.end(),
+                     [&](const auto& loaded) { return SamePlace(loaded.first, from); });
+}
+
 std::string BodyView::VectorLoad(const Place& from, std::vector<std::string>* lines) {
   for (const auto& [place, name] : loaded_) {
     if (SamePlace(place, from)) return name;
   }
   const std::string name = scope_.Numbered(names_[from.buffer]);
-  std::string text = "const auto " + name + " = ";
+  const std::string load = TextOfLoad(from, lines);
+  lines->push_back("const auto " + name + " = " + load + ";");
+  loaded_.push_back({from, name});
+  return name;
+}
+
+std::string BodyView::TextOfLoad(const Place& from, std::vector<std::string>* lines) {
   const auto column = std::find_if(columns_.begin(), columns_.end(),
                                    [&](const auto& of) { return SamePlace(of.first, from); });
-  if (column != columns_.end()) {
-    text += column->second + ";";
-  } else if (plan_.IsAccumulator(from.buffer)) {
-    text += "hn::Load(kFloats, " + Pointer(from) + ");";
-  } else if (const Coordinate& last = from.at.back(); last.around && last.loop == lanes_) {
+  if (column != columns_.end()) return column->second;
+  if (plan_.IsAccumulator(from.buffer)) return "hn::Load(kFloats, " + Pointer(from) + ")";
+  if (const Coordinate& last = from.at.back(); last.around && last.loop == lanes_) {
     Place line = from;
     line.at.back() = {};
     Coordinate first = last;
     first.around = {};
-    text += "at.LoadAround(" + Pointer(line) + ", " + scalars_.Print(first) + ", " +
-            scalars_.Print(*last.around) + ");";
-  } else if (AreNeighbours(plan_, from, lanes_)) {
-    text += "at.Load(" + Pointer(from) + ");";
-  } else if (AreNeighbours(plan_, from, lanes_, -1)) {
-    text += "at.LoadReversed(" + Pointer(from) + ");";
-  } else if (const auto d = ChosenDimension(from)) {
+    return "at.LoadAround(" + Pointer(line) + ", " + scalars_.Print(first) + ", " +
+           scalars_.Print(*last.around) + ")";
+  }
+  if (AreNeighbours(plan_, from, lanes_)) return "at.Load(" + Pointer(from) + ")";
+  if (AreNeighbours(plan_, from, lanes_, -1)) return "at.LoadReversed(" + Pointer(from) + ")";
+  if (const auto d = ChosenDimension(from)) {
     const auto varies = [this](const Element& e) { return Varies(e); };
     const Chosen by = *ChosenBy(from.at[*d].offset, varies);
     Place first = from, walked = from;
     first.at[*d].offset = by.rest;
     walked.at[*d] = {lanes_, nullptr, {}, by.stride};
     const std::string indices = Vector(by.index, lines);
-    text += "at.Gather(" + Pointer(first) + ", " + Stride(walked, lanes_) + ", " + indices + ");";
-  } else {
-    text += "at.LoadStrided(" + Pointer(from) + ", " + Stride(from, lanes_) +
-            LikelyStride(from, lanes_) + ");";
+    return "at.Gather(" + Pointer(first) + ", " + Stride(walked, lanes_) + ", " + indices + ")";
   }
-  lines->push_back(text);
-  loaded_.push_back({from, name});
-  return name;
+  return "at.LoadStrided(" + Pointer(from) + ", " + Stride(from, lanes_) +
+         LikelyStride(from, lanes_) + ")";
 }
 
 /// The dimension in which each lane has an index of its own; none: there is none.
@@ -183,8 +187,21 @@ void BodyView::VectorStore(const stage::Store& store, std::vector<std::string>* 
     lines->push_back("at.StoreStrided(" + text + ", " + to + ", " + Stride(store.place, lanes_) +
                      LikelyStride(store.place, lanes_) + ");");
   }
-  // What was loaded from there may have changed.
-  std::erase_if(loaded_, [&](const auto& l) { return l.first.buffer == store.place.buffer; });
+  ForgetLoadsOf(store.place.buffer);
+}
+
+/// What was loaded from there may have changed.
+void BodyView::ForgetLoadsOf(BufferId buffer) {
+  std::erase_if(loaded_, [&](const auto& loaded) { return loaded.first.buffer == buffer; });
+}
+
+/// What is found by a variable is another element when that has changed.
+void BodyView::ForgetLoadsBy(VariableId variable) {
+  std::erase_if(loaded_, [&](const auto& loaded) {
+    const std::vector<Coordinate>& at = loaded.first.at;
+    return std::any_of(at.begin(), at.end(),
+                       [&](const Coordinate& c) { return Uses(c.offset, variable); });
+  });
 }
 
 }  // namespace kiln::render

@@ -40,7 +40,47 @@ HWY_INLINE void ForRows(size_t count, const Fn& fn) {
   for (; row < count; ++row) fn(std::integral_constant<size_t, 1>(), row);
 }
 
-/// The same with as many rows at a time as there are lanes, and with all that are left at the end.
+/// A vector that several rows use: in a register, where GCC would load it again for each of them,
+/// as an instruction that multiplies may as well read memory. Only vectors of 512 bits, of which a
+/// core loads one a cycle, and has 32 registers for.
+template <class V>
+HWY_INLINE V Held(V v) {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+  asm("" : "+v"(v.raw));
+#endif
+  return v;
+}
+
+/// Calls fn(a, b, c, d) with four rows at a time.
+template <class Fn>
+HWY_INLINE void ForFourRows(size_t count, const Fn& fn) {
+  for (size_t row = 0; row + 4 <= count; row += 4) fn(row, row + 1, row + 2, row + 3);
+}
+
+/// And rest(row) with each of those that are left over.
+template <class Fn, class Rest>
+HWY_INLINE void ForFourRows(size_t count, const Fn& fn, const Rest& rest) {
+  ForFourRows(count, fn);
+  for (size_t row = count & ~size_t{3}; row < count; ++row) rest(row);
+}
+
+/// Calls fn(a, b, c, d) for all of at least four rows: the last turn takes some again.
+template <class Fn>
+HWY_INLINE void CoverFourRows(size_t count, const Fn& fn) {
+  for (size_t row = 0; row < count; row += 4) {
+    const size_t first = HWY_MIN(row, count - 4);
+    fn(first, first + 1, first + 2, first + 3);
+  }
+}
+
+/// Or rest(row) with each of fewer than four.
+template <class Fn, class Rest>
+HWY_INLINE void CoverFourRows(size_t count, const Fn& fn, const Rest& rest) {
+  if (count >= 4) return CoverFourRows(count, fn);
+  for (size_t row = 0; row < count; ++row) rest(row);
+}
+
+/// ForRows with as many rows at a time as there are lanes, and with all that are left at the end.
 template <class D, class Fn>
 HWY_INLINE void ForRows(D d, size_t count, const Fn& fn) {
   const size_t lanes = hn::Lanes(d);

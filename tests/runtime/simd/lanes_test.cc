@@ -173,6 +173,48 @@ void CheckRows() {
   }
 }
 
+/// Four rows at a time, and then each that is left.
+void CheckFourRows() {
+  for (size_t count = 0; count <= 13; ++count) {
+    size_t next = 0, wrong = 0, singles = 0;
+    const auto four = [&](size_t a, size_t b, size_t c, size_t d) HWY_ATTR {
+      wrong += a != next || b != next + 1 || c != next + 2 || d != next + 3;
+      next += 4;
+    };
+    ForFourRows(count, four, [&](size_t row) HWY_ATTR {
+      wrong += row != next;
+      next += 1;
+      ++singles;
+    });
+    Expect(wrong == 0 && next == count && singles == count % 4,
+           "four rows " + std::to_string(count));
+    next = wrong = 0;
+    ForFourRows(count, four);
+    Expect(wrong == 0 && next == count - count % 4, "fours of " + std::to_string(count));
+    size_t covered = 0, alone = 0;
+    CoverFourRows(
+        count,
+        [&](size_t a, size_t b, size_t c, size_t d) HWY_ATTR {
+          wrong += a > covered || b != a + 1 || c != a + 2 || d != a + 3;
+          covered = d + 1;
+        },
+        [&](size_t row) HWY_ATTR {
+          wrong += row != alone;
+          ++alone;
+        });
+    Expect(wrong == 0 && covered + alone == count && (covered == 0 || alone == 0),
+           "rows covered by fours " + std::to_string(count));
+  }
+}
+
+/// What is held is what was loaded, of each type and number of lanes.
+template <class D>
+void CheckHeld(D d) {
+  using T = hn::TFromD<D>;
+  const auto v = hn::Iota(d, 3);
+  Expect(hn::AllTrue(d, hn::Eq(Held(v), v)), "held " + std::to_string(sizeof(T)));
+}
+
 /// As many rows at a time as there are lanes, and then all that are left.
 template <class D>
 void CheckRowsAsLanes(D d) {
@@ -281,6 +323,7 @@ void CheckAll(D d) {
       CheckTransposed<T>(d, values, rows, columns);
   }
   CheckNothing<T>(d);
+  CheckHeld(d);
 }
 
 /// What comes after an element of a row of 1 KiB or more is prefetched 16 to 128 KiB ahead: in a
@@ -310,6 +353,7 @@ void TestLanes() {
   CheckSplats(kFloats);
   CheckSplats(kDoubles);
   CheckRows();
+  CheckFourRows();
   CheckRowsAsLanes(kFloats);
   CheckRowsAsLanes(kDoubles);
   CheckLater();
