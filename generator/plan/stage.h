@@ -75,6 +75,15 @@ struct Loop {
   Stages body;
 };
 
+/// Asks for a row of a block that is chosen like the one of `row`, by an element that is some
+/// behind `by`; if the block is in memory.
+struct Request {
+  Place row;
+  LoopId lanes;  // along the row
+  VariableId chosen;
+  Place by;
+};
+
 /// A loop by vectors.
 struct Lanes {
   LoopId loop;
@@ -252,10 +261,11 @@ struct Wait {
 }  // namespace stage
 
 struct Stage {
-  using Kind = std::variant<stage::Loop, stage::Lanes, stage::Rows, stage::EachRow, stage::Define,
-                            stage::Assign, stage::Store, stage::Reduce, stage::Dot, stage::Tap,
-                            stage::Pack, stage::Along, stage::If, stage::For, stage::While,
-                            stage::Assert, stage::Range, stage::Touch, stage::Copy, stage::Wait>;
+  using Kind =
+      std::variant<stage::Loop, stage::Lanes, stage::Rows, stage::EachRow, stage::Define,
+                   stage::Assign, stage::Store, stage::Reduce, stage::Dot, stage::Tap, stage::Pack,
+                   stage::Along, stage::Request, stage::If, stage::For, stage::While, stage::Assert,
+                   stage::Range, stage::Touch, stage::Copy, stage::Wait>;
   Span span;
   Kind what;
 };
@@ -345,6 +355,7 @@ void ForEachPart(Of& of, const Use& use) requires std::same_as<std::remove_const
         if (s.room) use(*s.room, Access::kWrites);
         use(s.to, Access::kWrites);
       },
+      [&](ConstLike<Of, Request>& s) { use(s.row, Access::kNames), use(s.by, Access::kNames); },
       [&](ConstLike<Of, If>& s) { use(s.condition), use(s.body), use(s.orelse); },
       [&](ConstLike<Of, For>& s) { use(s.low), use(s.high), use(s.body); },
       [&](ConstLike<Of, While>& s) { use(s.most), use(s.before), use(s.condition), use(s.body); },

@@ -159,6 +159,10 @@ void StageText::One(const Stage& of, int indent) {
         for (const Place& c : s.columns) Line("transposes " + PlaceText(c), indent + 1);
         within(s.body);
       },
+      [&](const Request& s) {
+        line("asks for the row of " + PlaceText(s.row) + " that a later one of " + PlaceText(s.by) +
+             " chooses");
+      },
       [&](const Define& s) {
         line((s.held ? "hold " : "let ") + VariableName(s.variable) + " = " + Text(*s.value));
       },

@@ -86,6 +86,10 @@ class Verifier {
             if (s.room) CheckPlace(*s.room, "stores to", /*stores=*/true);
           });
         },
+        [&](const Request& s) {
+          CheckVariable(s.chosen);
+          Look(s.by);
+        },
         [&](const If& s) {
           Look(s.condition);
           Visit(s.body);

@@ -35,8 +35,8 @@ LoopId LoopOf(const Stage& stage) {
   using namespace stage;
   return Match(
       stage, [](const OneOf<stage::Loop, Lanes, Rows, EachRow, Reduce> auto& s) { return s.loop; },
-      [](const OneOf<Define, Assign, Store, Dot, Tap, Pack, Along, If, For, While, Assert, Range,
-                     Touch, Copy, Wait> auto&) { return LoopId(); });
+      [](const OneOf<Define, Assign, Store, Dot, Tap, Pack, Along, Request, If, For, While, Assert,
+                     Range, Touch, Copy, Wait> auto&) { return LoopId(); });
 }
 
 const Stages* BodyOf(const Stage& stage) {
@@ -46,7 +46,7 @@ const Stages* BodyOf(const Stage& stage) {
       [](const OneOf<stage::Loop, Lanes, Rows, EachRow, Reduce, Dot, If, For, While> auto& s) {
         return &s.body;
       },
-      [](const OneOf<Define, Assign, Store, Tap, Pack, Along, Assert, Range, Touch, Copy,
+      [](const OneOf<Define, Assign, Store, Tap, Pack, Along, Request, Assert, Range, Touch, Copy,
                      Wait> auto&) { return static_cast<const Stages*>(nullptr); });
 }
 

@@ -28,6 +28,7 @@
 #include "generator/planner/fuse/recompute.h"
 #include "generator/planner/fuse/reduced.h"
 #include "generator/planner/fuse/rows/across.h"
+#include "generator/planner/fuse/rows/chosen_rows.h"
 #include "generator/planner/fuse/rows/four_rows.h"
 #include "generator/planner/fuse/rows/one_pass.h"
 #include "generator/planner/fuse/rows/row_values.h"
@@ -314,6 +315,7 @@ void Hoist(Planning& p) {
 void TurnNests(Planning& p) { TurnAcross(p.plan); }
 void JoinRows(Planning& p) { TakeRowsTogether(p.plan); }
 void JoinFourRows(Planning& p) { TakeFourRows(p.plan); }
+void AskAhead(Planning& p) { AskForChosenRows(p.plan); }
 void WidenLanes(Planning& p) { FindWideLanes(p.plan); }
 void Stream(Planning& p) { FindStreams(p.plan); }
 void PackFromRegisters(Planning& p) { PackComputed(p.plan); }
@@ -372,6 +374,7 @@ constexpr Pass kPasses[] = {
      "vectors that take an element of each of many rows go on to the next elements of these"},
     {"rows", JoinRows, "rows that are added up, or share what they read, are taken some at a time"},
     {"four-rows", JoinFourRows, "rows whose lanes go through turns are computed four at a time"},
+    {"chosen", AskAhead, "rows that indices in memory choose are asked for ahead"},
     {"wide", WidenLanes, "lanes of 64 bits are half as many"},
     {"stream", Stream, "an output that a pass does nothing but write may go past the caches"},
     {"computed", PackFromRegisters,

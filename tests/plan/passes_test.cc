@@ -277,6 +277,16 @@ body: |
   o = sum
 )yaml";
 
+constexpr const char* kBags = R"yaml(kernel: k
+inputs:
+  ids: i32[16, 20]
+  table: f32[v, d]
+outputs:
+  o: f32[16, d]
+body: |
+  o = sum(take(table, ids, axis=0), axis=1)
+)yaml";
+
 // Other scratch that copies set has lanes of a loop that read it, too.
 constexpr const char* kPaged = R"yaml(kernel: k
 prefetch:
@@ -317,9 +327,9 @@ constexpr PassExample kPassExamples[] = {
     {"free", kMatmul},         {"narrow", kFading},     {"unpacked", kMatmul},
     {"prefetch", kRows},       {"sums", kInOutput},     {"one-body", kMatmul},
     {"visits", kVisited},      {"hoist", kSelected},    {"across", kTransposed},
-    {"rows", kColumns},        {"four-rows", kFilter},  {"wide", kTaken},
-    {"stream", kRows},         {"computed", kTwice},    {"columns", kVectors},
-    {"pages", kPaged},
+    {"rows", kColumns},        {"four-rows", kFilter},  {"chosen", kBags},
+    {"wide", kTaken},          {"stream", kRows},       {"computed", kTwice},
+    {"columns", kVectors},     {"pages", kPaged},
 };
 
 std::vector<std::string> PlanAfter(const std::string& text, const std::string& pass) {

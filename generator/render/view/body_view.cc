@@ -125,6 +125,7 @@ Fields BodyView::One(const Stage& of) {
         text([&](auto* lines) { PackLines(s, lines); });
       },
       [&](const Along& s) { text([&](auto* lines) { AlongLines(s, lines); }); },
+      [&](const Request& s) { text([&](auto* lines) { RequestLines(s, lines); }); },
       [&](const Assert& s) { text([&](auto* lines) { AssertLines(s, SpecLine(of), lines); }); },
       [&](const Range& s) { text([&](auto* lines) { RangeLines(s, SpecLine(of), lines); }); },
       [&](const Touch& s) { text([&](auto* lines) { TouchLines(s, SpecLine(of), lines); }); },

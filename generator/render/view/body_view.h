@@ -35,6 +35,7 @@ class BodyView {
   std::string StreamLanes(const stage::Lanes& lanes, const stage::EachRow* each,
                           const std::string& tag);
   static const stage::Store* StreamedStore(const Stages& stages, BufferId streamed);
+  void RequestLines(const stage::Request& request, std::vector<std::string>* lines);
   std::vector<std::string> PrefetchLines(const std::vector<Prefetch>& prefetches, LoopId lanes,
                                          const stage::Store* streamed = nullptr);
   void Reduction(const stage::Reduce& reduce, Fields* fields);

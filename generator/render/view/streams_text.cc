@@ -41,6 +41,22 @@ std::string BodyView::StreamLanes(const stage::Lanes& lanes, const stage::EachRo
          begins.front() + ", ";
 }
 
+/// A call that asks for a row. Where it begins is the place of the chosen one with another index.
+void BodyView::RequestLines(const stage::Request& request, std::vector<std::string>* lines) {
+  std::string at = names_[request.by.buffer];
+  for (const Coordinate& c : request.by.at) at += ", " + scalars_.Print(c);
+  std::vector<std::string> row;
+  for (const Coordinate& c : request.row.at) {
+    const bool chosen = c.offset && IsNamed(*c.offset, request.chosen);
+    row.push_back(chosen ? "static_cast<int64_t>(LoadOne(LaterOf(" + at + ")))" : "0");
+  }
+  const std::string& block = names_[request.row.buffer];
+  lines->push_back("if (" + block + ".stream) {");
+  lines->push_back("  PrefetchRow(" + block + ".At(" + Joined(row) + "), " +
+                   Count(plan_[request.lanes].space) + ");");
+  lines->push_back("}");
+}
+
 /// The store to the output that statements do nothing but write.
 const stage::Store* BodyView::StreamedStore(const Stages& stages, BufferId streamed) {
   for (const Stage& s : stages) {

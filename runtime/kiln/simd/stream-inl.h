@@ -52,6 +52,34 @@ HWY_INLINE void PrefetchRowsAhead(const Pointer& element, const Pointer& next) {
   hwy::Prefetch(AddressOf(element + kRows * (next - element)));
 }
 
+/// Where a tile has the element 16 behind another one, row by row; the last one, if there are
+/// fewer.
+template <typename T, int V, typename... I>
+HWY_INLINE T* LaterOf(const Tile<T, V>& tile, I... indices) {
+  constexpr size_t kBehind = 16;
+  std::array<size_t, V> at{static_cast<size_t>(indices)...};
+  at[V - 1] += kBehind;
+  for (int v = V; --v > 0;) {
+    for (; at[v] >= tile.high[v]; ++at[v - 1]) at[v] -= tile.high[v];
+  }
+  if (at[0] >= tile.high[0]) {
+    for (int v = 0; v < V; ++v) at[v] = tile.high[v] - 1;
+  }
+  T* later = tile.data;
+  for (int v = 0; v < V; ++v) later += static_cast<int64_t>(at[v]) * tile.stride[v];
+  return later;
+}
+
+/// Prefetches a row of `count` elements, as far as a request of the hardware's own would not
+/// follow.
+template <typename T>
+HWY_INLINE void PrefetchRow(const T* row, size_t count) {
+  constexpr size_t kMostBytes = 2048;
+  const size_t bytes = HWY_MIN(BytesFor<T>(count), kMostBytes);
+  const auto* const first = reinterpret_cast<const char*>(row);
+  for (size_t b = 0; b < bytes; b += kLineBytes) PrefetchToL2(first + b);
+}
+
 /// All lanes of a vector, as Whole; but its stores are streaming ones, to addresses that are
 /// multiples of its size.
 template <class D>

@@ -326,6 +326,32 @@ void CheckAll(D d) {
   CheckHeld(d);
 }
 
+/// 16 elements behind each one of a tile whose rows have gaps, or its last one.
+void CheckLaterElements() {
+  for (const size_t columns : {1, 3, 15, 16, 17, 40}) {
+    for (const size_t rows : {1, 2, 5, 20}) {
+      Tile<const int32_t, 2> matrix;
+      const std::vector<int32_t> memory(rows * (columns + 3));
+      matrix.data = memory.data();
+      matrix.stride = {static_cast<int64_t>(columns) + 3, 1};
+      matrix.high = {rows, columns};
+      Tile<const int32_t, 1> line;
+      line.data = memory.data();
+      line.stride = {1};
+      line.high = {columns};
+      size_t wrong = 0;
+      for (size_t i = 0; i < rows * columns; ++i) {
+        const size_t later = HWY_MIN(i + 16, rows * columns - 1);
+        wrong += LaterOf(matrix, i / columns, i % columns) !=
+                 matrix.At(later / columns, later % columns);
+      }
+      for (size_t i = 0; i < columns; ++i)
+        wrong += LaterOf(line, i) != line.At(HWY_MIN(i + 16, columns - 1));
+      Expect(wrong == 0, "elements behind those of " + std::to_string(columns) + " columns");
+    }
+  }
+}
+
 /// What comes after an element of a row of 1 KiB or more is prefetched 16 to 128 KiB ahead: in a
 /// later row, or in the row itself.
 void CheckLater() {
@@ -357,6 +383,7 @@ void TestLanes() {
   CheckRowsAsLanes(kFloats);
   CheckRowsAsLanes(kDoubles);
   CheckLater();
+  CheckLaterElements();
 }
 
 }  // namespace HWY_NAMESPACE
