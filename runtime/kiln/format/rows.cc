@@ -31,36 +31,102 @@ struct Layout {
   int64_t elements = 1;
 };
 
-/// Calls fn(row) for the rows of a block that are inside the array; those that follow each other in
-/// both are one.
-template <class Fn>
-void ForEachRowInside(const AnyBox& box, const Layout& layout, const int64_t* stride,
-                      const Fn& fn) {
-  std::array<int64_t, kMaxRank> extent{}, array_stride{}, block_stride = layout.stride;
+/// The rows of a block that are inside the array; those that follow each other in both are one.
+struct RowsInside {
+  RowsInside(const AnyBox& box, const Layout& layout, const int64_t* stride)
+      : block_stride(layout.stride), last(layout.rank - 1) {
+    for (int d = 0; d < box.rank; ++d) {
+      array += (box.start[d] + box.low[d]) * stride[d];
+      any = any && box.low[d] < box.high[d];
+    }
+    for (int v = 0; v < layout.rank; ++v) {
+      const int d = layout.dims[v];
+      extent[v] = box.high[d] - box.low[d];
+      array_stride[v] = stride[d];
+      block += box.low[d] * layout.stride[v];
+    }
+    for (; last > 0 && array_stride[last] == 1; --last) {
+      const int64_t row = extent[last];
+      if (array_stride[last - 1] != row || block_stride[last - 1] != row) break;
+      extent[last - 1] *= row;
+      array_stride[last - 1] = block_stride[last - 1] = 1;
+    }
+  }
+
+  int64_t count() const { return last >= 0 ? extent[last] : 1; }
+  int64_t step() const { return last >= 0 ? array_stride[last] : 1; }
+
+  /// Calls fn(row) for each.
+  template <class Fn>
+  void ForEach(const Fn& fn) const {
+    if (!any) return;
+    ForEachRow(last + 1, extent.data(), array_stride.data(), block_stride.data(),
+               [&](int64_t array_row, int64_t block_row) {
+                 fn(Row{array + array_row, step(), block + block_row, count()});
+               });
+  }
+  /// Calls fn(row) for the first of those that differ in the last dimension alone.
+  template <class Fn>
+  void ForEachFirst(const Fn& fn) const {
+    if (!any) return;
+    ForEachRow(last, extent.data(), array_stride.data(), block_stride.data(),
+               [&](int64_t array_row, int64_t block_row) {
+                 fn(Row{array + array_row, 1, block + block_row, count()});
+               });
+  }
+
+  std::array<int64_t, kMaxRank> extent{}, array_stride{}, block_stride{};
   int64_t array = 0, block = 0;
-  for (int d = 0; d < box.rank; ++d) {
-    array += (box.start[d] + box.low[d]) * stride[d];
-    if (box.high[d] <= box.low[d]) return;
+  int last;  // the dimension along a row; -1: none
+  bool any = true;
+};
+
+/// Rows of `bytes`, at most two Words, as two of them, which may overlap.
+template <size_t kWord>
+void CopyAsTwo(const char* from, int64_t from_next, char* to, int64_t to_next, int64_t rows,
+               int64_t bytes) {
+  const int64_t second = bytes - Signed(kWord);
+  for (int64_t r = 0; r < rows; ++r, from += from_next, to += to_next) {
+    char words[2][kWord];
+    std::memcpy(words[0], from, kWord);
+    std::memcpy(words[1], from + second, kWord);
+    std::memcpy(to, words[0], kWord);
+    std::memcpy(to + second, words[1], kWord);
   }
-  for (int v = 0; v < layout.rank; ++v) {
-    const int d = layout.dims[v];
-    extent[v] = box.high[d] - box.low[d];
-    array_stride[v] = stride[d];
-    block += box.low[d] * layout.stride[v];
-  }
-  int last = layout.rank - 1;
-  for (; last > 0 && array_stride[last] == 1; --last) {
-    const int64_t row = extent[last];
-    if (array_stride[last - 1] != row || block_stride[last - 1] != row) break;
-    extent[last - 1] *= row;
-    array_stride[last - 1] = block_stride[last - 1] = 1;
-  }
-  const int64_t count = last >= 0 ? extent[last] : 1;
-  const int64_t step = last >= 0 ? array_stride[last] : 1;
-  ForEachRow(last + 1, extent.data(), array_stride.data(), block_stride.data(),
-             [&](int64_t array_row, int64_t block_row) {
-               fn(Row{array + array_row, step, block + block_row, count});
-             });
+}
+
+constexpr int64_t kMostShortBytes = 64;
+
+/// Rows of up to kMostShortBytes, such as pixels, for each of which a call takes longer.
+void CopyShortRows(const char* from, int64_t from_next, char* to, int64_t to_next, int64_t rows,
+                   int64_t bytes) {
+  if (bytes >= 32) return CopyAsTwo<32>(from, from_next, to, to_next, rows, bytes);
+  if (bytes >= 16) return CopyAsTwo<16>(from, from_next, to, to_next, rows, bytes);
+  if (bytes >= 8) return CopyAsTwo<8>(from, from_next, to, to_next, rows, bytes);
+  if (bytes >= 4) return CopyAsTwo<4>(from, from_next, to, to_next, rows, bytes);
+  if (bytes >= 2) return CopyAsTwo<2>(from, from_next, to, to_next, rows, bytes);
+  CopyAsTwo<1>(from, from_next, to, to_next, rows, bytes);
+}
+
+/// Whether the rows are short, and more than one follow each other; then copies them, from an array
+/// into a block or back.
+bool CopyIfShort(const RowsInside& rows, char* array, char* block, size_t bits, bool back) {
+  if (bits < 8 || rows.last < 1 || rows.step() != 1) return false;
+  const auto width = Signed(bits / 8);
+  const int64_t bytes = rows.count() * width;
+  if (bytes > kMostShortBytes) return false;
+  const int64_t next = rows.array_stride[rows.last - 1] * width;
+  const int64_t block_next = rows.block_stride[rows.last - 1] * width;
+  const int64_t count = rows.extent[rows.last - 1];
+  rows.ForEachFirst([&](const Row& row) {
+    char* const in_array = array + row.array * width;
+    char* const in_block = block + row.block * width;
+    if (back)
+      CopyShortRows(in_block, block_next, in_array, next, count, bytes);
+    else
+      CopyShortRows(in_array, next, in_block, block_next, count, bytes);
+  });
+  return true;
 }
 
 template <typename Bits>
@@ -139,23 +205,31 @@ template <typename Bits>
 void FillWith(void* to, int64_t count, const void* value) {
   Bits bits;
   std::memcpy(&bits, value, sizeof(bits));
-  char* const at = static_cast<char*>(to);
-  for (int64_t c = 0; c < count; ++c)
-    std::memcpy(at + c * Signed(sizeof(bits)), &bits, sizeof(bits));
+  std::array<Bits, 64 / sizeof(Bits)> line;
+  line.fill(bits);
+  const auto in_line = Signed(line.size());
+  char* at = static_cast<char*>(to);
+  for (; count >= in_line; count -= in_line, at += sizeof(line))
+    std::memcpy(at, line.data(), sizeof(line));
+  for (; count > 0; --count, at += sizeof(bits)) std::memcpy(at, &bits, sizeof(bits));
 }
 
 }  // namespace
 
 void CopyRows(const AnyArray& from, const AnyBox& box, void* to) {
   char* const block = static_cast<char*>(to);
-  ForEachRowInside(box, Layout(box, from.bits), from.stride.data(), [&](const Row& row) {
+  const RowsInside rows(box, Layout(box, from.bits), from.stride.data());
+  if (CopyIfShort(rows, from.data, block, from.bits, /*back=*/false)) return;
+  rows.ForEach([&](const Row& row) {
     CopyRow(from.data, row.array, row.array_step, block, row.block, 1, row.count, from.bits);
   });
 }
 
 void CopyRowsBack(const AnyArray& to, const AnyBox& box, const void* from) {
-  const char* const block = static_cast<const char*>(from);
-  ForEachRowInside(box, Layout(box, to.bits), to.stride.data(), [&](const Row& row) {
+  char* const block = const_cast<char*>(static_cast<const char*>(from));
+  const RowsInside rows(box, Layout(box, to.bits), to.stride.data());
+  if (CopyIfShort(rows, to.data, block, to.bits, /*back=*/true)) return;
+  rows.ForEach([&](const Row& row) {
     CopyRow(block, row.block, 1, to.data, row.array, row.array_step, row.count, to.bits);
   });
 }
@@ -184,6 +258,11 @@ void PadRows(const AnyBox& box, const void* value, size_t bits, void* to) {
     if (box.high[d] <= box.low[d]) return FillRows(box, value, bits, to);
   }
   const Layout layout(box, bits);
+  // Behind each short row is more to pad than in it: all of the block is as soon filled.
+  const int last = layout.rank - 1;
+  const int64_t size = last < 0 ? 1 : box.size[layout.dims[last]];
+  const auto bytes = Signed(BytesOf(Unsigned(size), bits));
+  if (bytes < kMostShortBytes) return FillElements(to, layout.elements, value, bits);
   Padding padding{box, layout, value, bits, static_cast<char*>(to)};
   padding.Find();
   padding.Fill(0, 0);
@@ -196,7 +275,7 @@ const void* FindPoisonInRows(const AnyBox& box, const void* data, const ElementT
   const Layout layout(box, element.bits);
   constexpr std::array<int64_t, kMaxRank> kNoArray{};
   const void* found = nullptr;
-  ForEachRowInside(box, layout, kNoArray.data(), [&](const Row& row) {
+  RowsInside(box, layout, kNoArray.data()).ForEach([&](const Row& row) {
     if (found == nullptr) found = element.find_poison(block + row.block * width, row.count);
   });
   if (found == nullptr) return nullptr;

@@ -20,6 +20,32 @@ struct Case {
   Index<3> index;
 };
 
+/// What is inside of the array comes back to where it was, and nothing else is written.
+template <typename T>
+std::string CheckBack(const Case& c, const Box<3>& box, const Tensor<const T>& array,
+                      const T* block) {
+  const auto count = static_cast<size_t>(c.shape[0] * array.stride[0]);
+  std::vector<T> memory(count, T{99});
+  Tensor<T> to;
+  to.data = memory.data();
+  to.rank = 3;
+  to.shape = array.shape;
+  to.stride = array.stride;
+  internal::CopyRowsBack(to, box, block);
+  std::vector<T> want(count, T{99});
+  for (int64_t i = box.low[0]; i < box.high[0]; ++i) {
+    for (int64_t j = box.low[1]; j < box.high[1]; ++j) {
+      for (int64_t k = box.low[2]; k < box.high[2]; ++k) {
+        const auto at =
+            static_cast<size_t>((box.start[0] + i) * array.stride[0] +
+                                (box.start[1] + j) * array.stride[1] + box.start[2] + k);
+        want[at] = array.data[at];
+      }
+    }
+  }
+  return memory == want ? "" : "back";
+}
+
 template <typename T, int V>
 std::string Check(const Case& c) {
   const int64_t to_row = c.shape[2] + c.room;
@@ -36,6 +62,8 @@ std::string Check(const Case& c) {
   std::vector<T> block(Format::Bytes(blocks.shape()) / sizeof(T), T{0});
   Format::Copy(array, box, Pad<T>(T{113}), block.data());
   const auto view = Format::ViewOf(block.data(), box);
+  if (const std::string wrong = CheckBack(c, box, array, block.data()); !wrong.empty())
+    return wrong;
   const auto dims = box.template ViewDims<V>();
   for (int64_t i = 0; i < box.size[0]; ++i) {
     for (int64_t j = 0; j < box.size[1]; ++j) {
@@ -79,6 +107,20 @@ TEST_CASE("a copied block is the array where that is, and the pad elsewhere") {
       CHECK(Check<float, 3>(c) == "");
       CHECK(Check<uint8_t, 3>(c) == "");
       CHECK(Check<double, 3>(c) == "");
+    }
+  }
+}
+
+TEST_CASE("short rows are copied as others are, with what is between them") {
+  for (int64_t columns = 1; columns <= 65; columns += columns < 20 ? 1 : 15) {
+    for (const int64_t room : {0, 1, 3}) {
+      for (const Case& c : Cases(columns, room)) {
+        INFO(columns << " columns, " << room << " after them");
+        CHECK(Check<float, 3>(c) == "");
+        CHECK(Check<uint8_t, 3>(c) == "");
+        CHECK(Check<int16_t, 3>(c) == "");
+        CHECK(Check<double, 3>(c) == "");
+      }
     }
   }
 }
