@@ -77,8 +77,8 @@ class Recompute {
     return IsTemp(plan_, buffer) && !plan_[buffer].same_as && !shared;
   }
 
-  /// The value with what the pass defines for it put in place of the names.
-  static ElementPtr WithoutNames(const ElementPtr& value, const Stages& pass) {
+  /// The value with what the pass defines for it put in place of the names, unless that changes.
+  ElementPtr WithoutNames(const ElementPtr& value, const Stages& pass) const {
     std::map<VariableId, ElementPtr> defined;
     const auto expanded = [&](const ElementPtr& e) {
       return Changed(e, [&](const ElementPtr& v) -> ElementPtr {
@@ -88,7 +88,8 @@ class Recompute {
       });
     };
     for (const Stage& s : pass) {
-      if (const auto* define = As<stage::Define>(s))
+      const auto* define = As<stage::Define>(s);
+      if (define && assigned_.count(define->variable) == 0)
         defined[define->variable] = expanded(define->value);
     }
     return expanded(value);
