@@ -25,8 +25,19 @@ void Maker::AnyChange(RefInfo& ref, Block& to) {
   } else if (kind == 3) {
     statement = RepeatChange(ref, to);
   } else {
-    const Extent extent =
-        ref.view.empty() || dice_.Chance(0.4) ? Extent{"3", 3} : dice_.Pick(ref.view);
+    // Of more turns than are written out, those that change all elements go inside of the loops
+    // over them.
+    const bool many = dice_.Chance(0.3);
+    const Extent few{"3", 3};
+    const Extent extent = many                                    ? Extent{"35", 35}
+                          : ref.view.empty() || dice_.Chance(0.4) ? few
+                                                                  : dice_.Pick(ref.view);
+    const auto change = [&](Block& body) {
+      if (many && dice_.Chance(0.7))
+        Update(ref, ref.name, ref.view, ref.edges, body);
+      else
+        StorePart(ref, body);
+    };
     const std::string loop = Name("r");
     std::string range = extent.text;
     if (dice_.Chance(0.2)) range = "1, " + extent.text;
@@ -34,8 +45,8 @@ void Maker::AnyChange(RefInfo& ref, Block& to) {
     statement = {"for " + loop + " in range(" + range + "):", {}, {}, {}};
     loops_.push_back({{loop, {}}, DType::kI32, {extent}, FactsOf(DType::kI32, 1)});
     Forget(ref);  // each round reads what the one before has left
-    StorePart(ref, statement.body);
-    if (dice_.Chance(0.3)) StorePart(ref, statement.body);
+    change(statement.body);
+    if (dice_.Chance(0.3)) change(statement.body);
     Forget(ref);
   }
   Leave();
