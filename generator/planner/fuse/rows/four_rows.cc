@@ -191,7 +191,7 @@ class FourRows {
     };
     for (const Stage& s : run) {
       ForEachPlace(s, [&](const Place& place, bool writes) {
-        if (writes || IsFoundByChanging(place, run)) return;
+        if (writes || Changes(place, run)) return;
         if (find(place) == reads.end()) reads.push_back({OfFirstRow(place), 0, {}});
         ++find(place)->times;
       });
@@ -213,9 +213,12 @@ class FourRows {
     return all;
   }
 
-  /// Whether the place is another one once a statement has changed a variable.
-  static bool IsFoundByChanging(const Place& place, const Stages& run) {
+  /// Whether a statement may store something else there, or changes a variable by which it is
+  /// found.
+  bool Changes(const Place& place, const Stages& run) const {
     return std::any_of(run.begin(), run.end(), [&](const Stage& s) {
+      const auto* store = As<stage::Store>(s);
+      if (store) return RootOf(plan_, store->place.buffer) == RootOf(plan_, place.buffer);
       const auto* assign = As<stage::Assign>(s);
       return assign && std::any_of(place.at.begin(), place.at.end(), [&](const Coordinate& c) {
                return Uses(c.offset, assign->variable);
