@@ -53,11 +53,14 @@ HWY_INLINE void PrefetchRowsAhead(const Pointer& element, const Pointer& next) {
 }
 
 /// Where a tile has the element 16 behind another one, row by row; the last one, if there are
-/// fewer.
+/// fewer, and the same one where all of the tile is outside of its array.
 template <typename T, int V, typename... I>
 HWY_INLINE T* LaterOf(const Tile<T, V>& tile, I... indices) {
   constexpr size_t kBehind = 16;
   std::array<size_t, V> at{static_cast<size_t>(indices)...};
+  for (int v = 0; v < V; ++v) {
+    if (tile.high[v] == 0) return tile.At(indices...);
+  }
   at[V - 1] += kBehind;
   for (int v = V; --v > 0;) {
     for (; at[v] >= tile.high[v]; ++at[v - 1]) at[v] -= tile.high[v];

@@ -347,6 +347,8 @@ void CheckLaterElements() {
       }
       for (size_t i = 0; i < columns; ++i)
         wrong += LaterOf(line, i) != line.At(HWY_MIN(i + 16, columns - 1));
+      matrix.high = {rows, 0};
+      wrong += LaterOf(matrix, 0, columns - 1) != matrix.At(0, columns - 1);
       Expect(wrong == 0, "elements behind those of " + std::to_string(columns) + " columns");
     }
   }
