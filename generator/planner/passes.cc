@@ -214,52 +214,24 @@ void Carry(Planning& p) {
   }
 }
 
-void KeepSumsThroughTaps(Planning& p) {
-  for (BodyPlan& body : p.plan.bodies) {
-    JoinTaps(p.plan, body.stages);
-    Fuse(p.plan, body.stages);
-  }
+/// A pass over the stages of each body.
+template <auto kPass>
+void InEach(Planning& p) {
+  for (BodyPlan& body : p.plan.bodies) kPass(p.plan, body.stages);
 }
 
-void Unroll(Planning& p) {
+/// The same, where what it leaves may become fewer nests.
+template <auto kPass>
+void InEachAndFuse(Planning& p) {
   for (BodyPlan& body : p.plan.bodies) {
-    UnrollLoops(p.plan, body.stages);
+    kPass(p.plan, body.stages);
     Fuse(p.plan, body.stages);
   }
 }
 
 void KeepThroughTurns(Planning& p) {
-  for (BodyPlan& body : p.plan.bodies) {
-    TurnInside(p.plan, body.stages);
-    Fuse(p.plan, body.stages);
-    ForwardAroundTurns(p.plan, body.stages);
-  }
-}
-
-void LanesOfShortRows(Planning& p) {
-  for (BodyPlan& body : p.plan.bodies) {
-    TurnShortRows(p.plan, body.stages);
-    Fuse(p.plan, body.stages);
-  }
-}
-
-void JoinPasses(Planning& p) {
-  for (BodyPlan& body : p.plan.bodies) {
-    ReduceInOnePass(p.plan, body.stages);
-    Fuse(p.plan, body.stages);
-  }
-}
-
-void ContractBuffers(Planning& p) {
-  for (BodyPlan& body : p.plan.bodies) Contract(p.plan, body.stages);
-}
-
-void Recompute(Planning& p) {
-  for (BodyPlan& body : p.plan.bodies) RecomputeCheapValues(p.plan, body.stages);
-}
-
-void Split(Planning& p) {
-  for (BodyPlan& body : p.plan.bodies) SplitRows(p.plan, body.stages);
+  InEachAndFuse<TurnInside>(p);
+  InEach<ForwardAroundTurns>(p);
 }
 
 void VectorsOfRows(Planning& p) {
@@ -336,22 +308,22 @@ constexpr Pass kPasses[] = {
     {"fuse", FuseNests, "neighbouring nests over the same spaces become one"},
     {"carry", Carry,
      "a reduction's sums start from the accumulators instead of being added to them"},
-    {"taps", KeepSumsThroughTaps,
+    {"taps", InEachAndFuse<JoinTaps>,
      "a window's products with all elements of a filter become one dot, whose sums stay in "
      "registers"},
-    {"unroll", Unroll,
+    {"unroll", InEachAndFuse<UnrollLoops>,
      "a few turns that go on with the same elements, one after the other, become one nest"},
     {"turns", KeepThroughTurns,
      "turns that go on with the same elements are taken by each of these, which stays in "
      "registers"},
-    {"short-rows", LanesOfShortRows,
+    {"short-rows", InEachAndFuse<TurnShortRows>,
      "rows of fewer elements than a vector has lanes are computed for a vector of rows at a time"},
-    {"one-pass", JoinPasses,
+    {"one-pass", InEachAndFuse<ReduceInOnePass>,
      "reductions of a row that do not wait for each other are one pass over it"},
-    {"contract", ContractBuffers, "values that never leave their loops become registers or rows"},
-    {"recompute", Recompute,
+    {"contract", InEach<Contract>, "values that never leave their loops become registers or rows"},
+    {"recompute", InEach<RecomputeCheapValues>,
      "what is cheap to make again is not kept for the next pass over a row"},
-    {"split", Split,
+    {"split", InEach<SplitRows>,
      "what goes on with the reduction of a row is a loop of its own, as rows would wait for each "
      "other"},
     {"row-values", VectorsOfRows,

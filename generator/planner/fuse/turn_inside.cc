@@ -231,7 +231,7 @@ bool HasRows(const Plan& plan, const Nest& nest) {
   if (nest.loops.size() < 2) return false;
   const std::optional<int64_t> rows =
       plan.SpaceOf(nest.loops[nest.loops.size() - 2]).extent.Constant();
-  return !rows || *rows >= 4;
+  return !rows || *rows >= kFourRows;
 }
 
 /// { turns over place } as { let value = place; turns over value; place = value }.

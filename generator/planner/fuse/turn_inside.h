@@ -10,6 +10,9 @@ namespace kiln {
 /// in large steps.
 void TurnInside(Plan& plan, Stages& stages);
 
+/// Rows that take their turns together (rows/four_rows.h).
+constexpr int64_t kFourRows = 4;
+
 /// So few statements that there are registers for four rows of them.
 bool IsShortTurn(const stage::For& loop);
 

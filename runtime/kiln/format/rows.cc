@@ -81,7 +81,7 @@ struct RowsInside {
   bool any = true;
 };
 
-/// Rows of `bytes`, at most two Words, as two of them, which may overlap.
+/// Copies rows of kWord to 2 * kWord bytes as two pieces of kWord bytes, which may overlap.
 template <size_t kWord>
 void CopyAsTwo(const char* from, int64_t from_next, char* to, int64_t to_next, int64_t rows,
                int64_t bytes) {

@@ -73,8 +73,8 @@ HWY_INLINE T* LaterOf(const Tile<T, V>& tile, I... indices) {
   return later;
 }
 
-/// Prefetches a row of `count` elements, as far as a request of the hardware's own would not
-/// follow.
+/// Prefetches a row of `count` elements; of a long one its beginning, behind which the hardware's
+/// own prefetcher goes on.
 template <typename T>
 HWY_INLINE void PrefetchRow(const T* row, size_t count) {
   constexpr size_t kMostBytes = 2048;

@@ -210,9 +210,8 @@ void CheckFourRows() {
 /// What is held is what was loaded, of each type and number of lanes.
 template <class D>
 void CheckHeld(D d) {
-  using T = hn::TFromD<D>;
   const auto v = hn::Iota(d, 3);
-  Expect(hn::AllTrue(d, hn::Eq(Held(v), v)), "held " + std::to_string(sizeof(T)));
+  Expect(hn::AllTrue(d, hn::Eq(Held(v), v)), "held");
 }
 
 /// As many rows at a time as there are lanes, and then all that are left.
@@ -330,15 +329,10 @@ void CheckAll(D d) {
 void CheckLaterElements() {
   for (const size_t columns : {1, 3, 15, 16, 17, 40}) {
     for (const size_t rows : {1, 2, 5, 20}) {
-      Tile<const int32_t, 2> matrix;
       const std::vector<int32_t> memory(rows * (columns + 3));
-      matrix.data = memory.data();
-      matrix.stride = {static_cast<int64_t>(columns) + 3, 1};
-      matrix.high = {rows, columns};
-      Tile<const int32_t, 1> line;
-      line.data = memory.data();
-      line.stride = {1};
-      line.high = {columns};
+      const auto stride = static_cast<int64_t>(columns) + 3;
+      Tile<const int32_t, 2> matrix{memory.data(), {stride, 1}, {}, {rows, columns}};
+      const Tile<const int32_t, 1> line{memory.data(), {1}, {}, {columns}};
       size_t wrong = 0;
       for (size_t i = 0; i < rows * columns; ++i) {
         const size_t later = HWY_MIN(i + 16, rows * columns - 1);

@@ -14,8 +14,6 @@
 namespace kiln {
 namespace {
 
-constexpr size_t kFourRows = 4;
-
 /// What has another value in another row.
 class OwnOfRows {
  public:
@@ -61,7 +59,7 @@ bool AreTurnsAlike(const OwnOfRows& own, const Stages& stages) {
 bool MayBeFour(const Plan& plan, const stage::Loop& row) {
   if (row.body.size() != 1 || plan.kernel->HasAliases()) return false;
   const auto* lanes = As<stage::Lanes>(row.body.front());
-  if (!lanes || plan.SpaceOf(row.loop).extent.Constant().value_or(kFourRows) < int64_t{kFourRows})
+  if (!lanes || plan.SpaceOf(row.loop).extent.Constant().value_or(kFourRows) < kFourRows)
     return false;
   bool turns = false;
   for (const Stage& s : lanes->body) {
@@ -79,7 +77,7 @@ class FourRows {
  public:
   FourRows(Plan& plan, LoopId row, const Stages& stages)
       : plan_(plan), row_(row), own_(row, stages) {
-    for (size_t k = 1; k < kFourRows; ++k)
+    for (int64_t k = 1; k < kFourRows; ++k)
       others_.push_back({plan.loops.Add({plan[row].space}), {}});
   }
 
@@ -148,7 +146,7 @@ class FourRows {
   /// same element one after the other.
   Stages Skewed(const Stages& run) {
     Stages all;
-    for (size_t turn = 0; turn + 1 < run.size() + kFourRows; ++turn) {
+    for (size_t turn = 0; turn < run.size() + others_.size(); ++turn) {
       if (turn < run.size()) all.push_back(run[turn]);
       for (size_t behind = 1; behind <= others_.size() && behind <= turn; ++behind) {
         const size_t at = turn - behind;
