@@ -61,7 +61,7 @@ static void RunStep(const Step& step) {
   o_size = Unsigned(call.o);
   // conv2d.yaml:29  for dy in range(0, 3):
   auto products_0 =
-      TapList<float, 9>({{bh, x.stride[0] * 2}, {tile_size, x.stride[1] * 2}}, c_size);
+      TapList<Dot<float>, 9>({{bh, x.stride[0] * 2}, {tile_size, x.stride[1] * 2}}, c_size);
   for (int64_t dy = 0; dy < 3; ++dy) {
     // conv2d.yaml:30  for dx in range(0, 3):
     for (int64_t dx = 0; dx < 3; ++dx) {

@@ -56,6 +56,7 @@ struct Panels {
   DType element = DType::kF32;  // as multiplied
   Size rows, cols;              // of the matrix, as multiplied
   SpaceId row_space, col_space;
+  int64_t taps = 0;  // rows of so many windows, which are gathered
   std::string name;
 };
 

@@ -155,6 +155,7 @@ struct Dot {
   /// In place of a and b: what adds the taps over which the dot adds up, and how many there are.
   Stages taps;
   int64_t tap_count = 0;
+  PanelsId gathered;  // rows of their windows, where tiles do not read them in place
   LoopId row, col;
   SpaceId depth;
   DType element = DType::kF32;
@@ -335,7 +336,7 @@ void ForEachPart(Of& of, const Use& use) requires std::same_as<std::remove_const
       },
       [&](ConstLike<Of, Dot>& s) {
         use(s.low), use(s.high), use(s.taps), all(s.a.matrix), all(s.b.matrix);
-        use(s.row), use(s.col), use(s.a.panels), use(s.b.panels);
+        use(s.row), use(s.col), use(s.a.panels), use(s.b.panels), use(s.gathered);
         use(s.start), all(s.prefetches), use(s.body);
       },
       [&](ConstLike<Of, Tap>& s) {

@@ -275,6 +275,7 @@ void StageText::DotLines(const stage::Dot& s, int indent) {
            (s.taps.empty() ? SourceText(s.a) + " @ " + SourceText(s.b)
                            : "taps, " + std::to_string(s.tap_count)),
        indent);
+  if (s.gathered) Line("rows of all windows side by side in " + PanelsName(s.gathered), indent + 1);
   if (!s.taps.empty()) {
     Line("over", indent + 1);
     List(s.taps, indent + 2);

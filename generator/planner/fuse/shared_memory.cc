@@ -17,7 +17,8 @@ bool Alike(const Buffer& a, const Buffer& b) {
 }
 bool Alike(const Panels& a, const Panels& b) {
   return a.side == b.side && a.element == b.element && a.rows == b.rows && a.cols == b.cols &&
-         a.row_space == b.row_space && a.col_space == b.col_space && a.name == b.name;
+         a.row_space == b.row_space && a.col_space == b.col_space && a.taps == b.taps &&
+         a.name == b.name;
 }
 
 /// Which of those that earlier bodies use each of a body's becomes.
@@ -68,6 +69,7 @@ void ShareMemory(Plan& plan) {
   for (const BodyPlan& body : plan.bodies) {
     ForEachStage(body.stages, [&](const Stage& s) {
       if (const auto* pack = As<stage::Pack>(s)) left[pack->panels] = {};
+      if (const auto* dot = As<stage::Dot>(s); dot && dot->gathered) left[dot->gathered] = {};
     });
   }
   Table<Panels> kept;

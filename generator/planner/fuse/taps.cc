@@ -122,6 +122,10 @@ void JoinTaps(Plan& plan, Stages& stages) {
       --i;
     }
     auto* dot = As<stage::Dot>(stages[i]);
+    if (dot && dot->gathered) {
+      int64_t& most = plan.panels[dot->gathered].taps;  // of all bodies that have it
+      most = std::max(most, dot->tap_count);
+    }
     const Place* const sums = dot && !dot->taps.empty() ? AddsTo(*dot) : nullptr;
     if (!sums || !IsWhole(plan, *sums)) continue;
     const BufferId buffer = sums->buffer;

@@ -44,6 +44,14 @@ void Lowering::EmitDot(const Target& target, const Node& node) {
     tap->b = std::move(right);
     dot.taps = {Of(*std::move(tap))};
     dot.tap_count = 1;
+    if (dot.element != DType::kF32 && dot.element != DType::kF64) {
+      Panels rows{.element = dot.element,
+                  .rows = node.shape[rank - 2],
+                  .cols = node.args[0]->shape[rank - 1]};
+      rows.row_space = row_space, rows.col_space = dot.depth;
+      rows.taps = 1;
+      dot.gathered = plan_.panels.Add(rows);
+    }
   } else {
     dot.b = std::move(right);
   }
@@ -102,14 +110,16 @@ PanelSource Lowering::Source(const Node& operand, Side side, DType element, cons
   return source;
 }
 
-/// A window of an input whose elements are multiplied as they are, and that a register tile can
-/// read in place: its rows are evenly apart, or so within each other, and of each the elements are
-/// neighbours. (All of a block as it is may have rows that are far apart, and is packed.)
+/// A window of an input whose elements are multiplied as they are, and whose rows a register tile
+/// can read, in place if elements are floats: they are evenly apart, or so within each other, and
+/// of each the elements are neighbours. (All of a block as it is may have rows that are far apart,
+/// and is packed.)
 std::optional<stage::Tap> Lowering::TapOf(const Node& operand, DType element, const Point& batch,
                                           LoopId row, SpaceId depth) {
   const Node& value = *OperandOfDot(operand).value;
   const bool whole = value.op == Op::kRead && value.subscripts.empty();
-  const bool plain = element == DType::kF32 || element == DType::kF64;
+  const bool plain = element == DType::kF32 || element == DType::kF64 || element == DType::kBF16 ||
+                     element == DType::kI8;
   if (&value != &operand || value.dtype != element || !plain || whole ||
       !ReadsConstantInput(value)) {
     return std::nullopt;

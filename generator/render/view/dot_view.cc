@@ -146,6 +146,7 @@ void BodyView::TapsOf(const stage::Dot& dot, Fields* fields) {
   fields->Set("most_taps", std::to_string(dot.tap_count));
   fields->Set("tap_rows", "{" + rows + "}");
   fields->Set("depth", Count(dot.depth));
+  fields->Set("gathered", dot.gathered ? ", step." + names_[dot.gathered] + "_memory" : "");
   fields->SetList("taps", List(dot.taps));
 }
 

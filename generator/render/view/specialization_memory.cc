@@ -75,11 +75,14 @@ void SpecializationView::Memory() {
     Fields& f = panels.emplace_back();
     f.Set("panel", names_[p]);
     InStep("void*", names_[p] + "_memory", names_[p] + "_memory");
-    target_.push_back({"size_t", names_[p] + "_bytes",
-                       std::string(source.side == Side::kA ? "PackedA<" : "PackedB<") +
-                           StorageType(source.element) + ">::Bytes(" +
-                           BlockSize(source.rows, source.row_space) + ", " +
-                           BlockSize(source.cols, source.col_space) + ")"});
+    const std::string element = StorageType(source.element);
+    const std::string format = source.side == Side::kA ? "PackedA<" : "PackedB<";
+    const std::string depth = BlockSize(source.cols, source.col_space);
+    const std::string packed = format + element + ">::Bytes(" +
+                               BlockSize(source.rows, source.row_space) + ", " + depth + ")";
+    const std::string gathered =
+        "GatheredBytes<Dot<" + element + ">>(" + std::to_string(source.taps) + ", " + depth + ")";
+    target_.push_back({"size_t", names_[p] + "_bytes", source.taps > 0 ? gathered : packed});
     f.Set("operand", "{" + Quoted(names_[p]) + ", " +
                          std::to_string(plan_.buffers.size() + p.position()) + "}");
   }

@@ -36,13 +36,19 @@ std::atomic<bool>& IsUsed() {
   return used;
 }
 
+std::atomic<AmxMultiply>& Instead() {
+  static std::atomic<AmxMultiply> instead{nullptr};
+  return instead;
+}
+
 }  // namespace
 
 bool HasAmx() { return IsUsed().load(std::memory_order_relaxed); }
 
-void SetAmxForTest(bool used) {
+void SetAmxForTest(bool used, AmxMultiply instead) {
   static const bool detected = Detect();
-  IsUsed() = used && detected;
+  Instead() = instead;
+  IsUsed() = used && (detected || instead != nullptr);
 }
 
 #ifdef KILN_HAS_AMX
@@ -275,6 +281,8 @@ AmxRegisters::~AmxRegisters() {
 
 void AmxRegisters::Multiply(AmxElements elements, const AmxTile& tile, size_t rows,
                             size_t vectors) {
+  if (const AmxMultiply instead = Instead().load(std::memory_order_relaxed))
+    return instead(elements, tile, rows, vectors);
   SetShapes(rows, tile.depth);
   switch (elements) {
     case AmxElements::kNone:
@@ -292,11 +300,14 @@ void AmxRegisters::Multiply(AmxElements elements, const AmxTile& tile, size_t ro
   }
 }
 
-#else  // never called: HasAmx is false
+#else
 
 AmxRegisters::AmxRegisters() = default;
 AmxRegisters::~AmxRegisters() = default;
-void AmxRegisters::Multiply(AmxElements, const AmxTile&, size_t, size_t) {}
+void AmxRegisters::Multiply(AmxElements elements, const AmxTile& tile, size_t rows,
+                            size_t vectors) {
+  if (const AmxMultiply instead = Instead()) instead(elements, tile, rows, vectors);
+}
 
 #endif
 

@@ -17,9 +17,6 @@ namespace kiln::inline KILN_ABI {
 /// them.
 bool HasAmx();
 
-/// Does without them, as on another CPU, for tests. No kernel may be running.
-void SetAmxForTest(bool used);
-
 /// What is multiplied: A times B.
 enum class AmxElements { kNone, kBf16, kS8S8, kS8U8, kU8S8, kU8U8 };
 
@@ -65,5 +62,12 @@ class AmxRegisters {
   /// columns.
   void Multiply(AmxElements elements, const AmxTile& tile, size_t rows, size_t vectors);
 };
+
+/// What AmxRegisters::Multiply does.
+using AmxMultiply = void (*)(AmxElements, const AmxTile&, size_t rows, size_t vectors);
+
+/// For tests, while no kernel runs: does without them, as on another CPU, or with `instead`, which
+/// needs none.
+void SetAmxForTest(bool used, AmxMultiply instead = nullptr);
 
 }  // namespace kiln::inline KILN_ABI

@@ -26,12 +26,16 @@ HWY_NOINLINE void RegisterTapTile(const TapTile<D>& tile) {
     const hn::ScalableTag<KGroup> dk;
     const KGroup* a[kRows];
     for_rows([&](auto i, auto&...) KILN_INLINE_ATTR { a[i] = tile.rows[i]; });
+    if constexpr (D::kFlip != 0) {
+      const size_t start = tile.count * tile.depth;
+      for_rows([&](auto i, auto& sum_0, auto& sum_1, auto& sum_2)
+                   KILN_INLINE_ATTR { D::StartRow(a[i] + start, sum_0, sum_1, sum_2); });
+    }
     const ptrdiff_t b_to_k = tile.b_to_k, piece = tile.piece;
-    const Tap<KGroup>* const first = tile.taps;
     for (size_t t = 0; t < tile.count; ++t) {
-      const KGroup* row = first[t].panels + tile.columns;
-      const KGroup* ahead = first[t].panels + tile.ahead;
-      ptrdiff_t k = first[t].a - first->a;
+      const KGroup* row = tile.taps[t].panels + tile.columns;
+      const KGroup* ahead = tile.taps[t].panels + tile.ahead;
+      ptrdiff_t k = tile.taps[t].k;
       const ptrdiff_t end = k + static_cast<ptrdiff_t>(tile.depth);
       const auto next_k = [&]() KILN_INLINE_ATTR {
         const auto b_0 = LoadColumns<kVectors, 0>(dk, row);
@@ -62,8 +66,27 @@ HWY_INLINE void TapTileOfRows(const TapTile<D>& tile, size_t vectors) {
   RegisterTapTile<D, kRows, 1>(tile);
 }
 
+/// AMX has no room for addresses of rows: taps are tiles, one after the other.
+template <class D>
+void MultiplyTapsByAmx(const TapTile<D>& tile, size_t rows, size_t vectors) {
+  constexpr ptrdiff_t kKGroup{sizeof(typename D::KGroup)}, kAcc{sizeof(typename D::Acc)};
+  for (size_t t = 0; t < tile.count; ++t) {
+    const Tap<typename D::KGroup>& tap = tile.taps[t];
+    tile.amx->Multiply(
+        D::kAmx,
+        {reinterpret_cast<const char*>(tile.rows[0] + tap.k), tile.to_row * kKGroup,
+         reinterpret_cast<const char*>(tap.panels + tile.columns), tile.b_to_k * kKGroup,
+         tile.depth, reinterpret_cast<char*>(tile.sums), tile.sums_to_row * kAcc,
+         tile.sums_to_vector * kAcc, tile.from_zero && t == 0},
+        rows, vectors);
+  }
+}
+
 template <class D>
 void MultiplyTapTile(const TapTile<D>& tile, size_t rows, size_t vectors) {
+  if constexpr (D::kAmx != AmxElements::kNone) {
+    if (tile.amx != nullptr) return MultiplyTapsByAmx(tile, rows, vectors);
+  }
   if (rows == kTileRows) return TapTileOfRows<D, kTileRows>(tile, vectors);
   TapTileOfRows<D, kTileRows / 2>(tile, vectors);
 }

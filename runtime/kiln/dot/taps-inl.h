@@ -1,7 +1,7 @@
-// Products that add up over *taps*: a tap is a window of A, read where it is, and the matrix of B
-// that it is multiplied with. A convolution has one for each element of its filter. A register tile
-// keeps its sums through all of them, so that nothing of A is copied and no sum is stored between
-// taps.
+// Products that add up over *taps*: a tap is a window of A and the matrix of B that it is
+// multiplied with. A convolution has one for each element of its filter. A register tile keeps its
+// sums through all of them, so that no sum is stored between taps; windows of floats are read where
+// they are, others are gathered row by row.
 #if defined(KILN_TAPS_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
 #ifdef KILN_TAPS_INL_H_
 #undef KILN_TAPS_INL_H_
@@ -12,114 +12,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <algorithm>
-#include <array>
-#include <initializer_list>
 #include <type_traits>
 
-#include "kiln/core/tensor.h"
 #include "kiln/core/types.h"
 #include "kiln/core/version.h"
+#include "kiln/dot/gathered_taps-inl.h"
 #include "kiln/dot/panels-inl.h"
+#include "kiln/dot/tap_list-inl.h"
 #include "kiln/dot/tiles-inl.h"
 
 KILN_BEFORE_NAMESPACE();
 namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-/// Rows of a window: `count` of something, each `stride` elements after the one before.
-struct RowLevel {
-  size_t count = 1;
-  int64_t stride = 0;
-};
-
-/// All rows of a window, those of the last level next to each other.
-struct RowLevels {
-  std::array<RowLevel, kMaxRank> levels{};
-  size_t rank = 0;
-
-  RowLevels(std::initializer_list<RowLevel> given) : rank(given.size()) {
-    std::copy(given.begin(), given.end(), levels.begin());
-  }
-  size_t Count() const {
-    size_t count = 1;
-    for (size_t l = 0; l < rank; ++l) count *= levels[l].count;
-    return count;
-  }
-};
-
-/// A walk over the rows of windows: how far each is from the first.
-class RowWalk {
- public:
-  RowWalk(const RowLevels& rows, size_t first) : rows_(rows) {
-    for (size_t l = rows.rank; l-- > 0;) {
-      const RowLevel& level = rows.levels[l];
-      at_[l] = first % level.count;
-      first /= level.count;
-      offset_ += static_cast<int64_t>(at_[l]) * level.stride;
-    }
-  }
-  int64_t offset() const { return offset_; }
-  void Next() {
-    for (size_t l = rows_.rank; l-- > 0;) {
-      const RowLevel& level = rows_.levels[l];
-      offset_ += level.stride;
-      if (++at_[l] < level.count) return;
-      offset_ -= static_cast<int64_t>(level.count) * level.stride;
-      at_[l] = 0;
-    }
-  }
-
- private:
-  const RowLevels& rows_;
-  std::array<size_t, kMaxRank> at_{};
-  int64_t offset_ = 0;
-};
-
-/// A window by its first element, and packed columns.
-template <typename KGroup>
-struct Tap {
-  const KGroup* a = nullptr;
-  const KGroup* panels = nullptr;
-};
-
-/// The taps of a dot, of which all windows have the same rows and all matrices the same extents.
-template <typename KGroup>
-struct Taps {
-  RowLevels rows;
-  size_t depth;     // of each
-  size_t cols = 0;  // of all matrices
-  Tap<KGroup>* list = nullptr;
-  size_t count = 0;
-};
-
-/// Up to kMost taps.
-template <typename T, size_t kMost>
-class TapList {
-  using D = Dot<T>;
-  using KGroup = typename D::KGroup;
-  static_assert(std::is_same_v<T, KGroup> && D::kFlip == 0, "an element is a k-group");
-
- public:
-  TapList(std::initializer_list<RowLevel> rows, size_t depth) : taps_{RowLevels(rows), depth} {}
-
-  /// `b`: packed.
-  template <class B>
-  HWY_INLINE void Add(const T* a, const B& b) {
-    taps_.cols = b.cols;
-    list_[taps_.count++] = {a, b.groups};
-  }
-  /// Only as long as this is where it is.
-  const Taps<KGroup>& Get() {
-    taps_.list = list_.data();
-    return taps_;
-  }
-
- private:
-  Taps<KGroup> taps_;
-  std::array<Tap<KGroup>, kMost> list_;
-};
 
 /// What a register tile multiplies, and where its sums are.
 template <class D>
@@ -140,48 +45,67 @@ struct TapTile {
   Acc* sums = nullptr;
   ptrdiff_t sums_to_row = 0, sums_to_vector = 0;
   bool from_zero = false;  // else from what the sums are
+
+  AmxRegisters* amx = nullptr;  // what multiplies, where the CPU has it
+  ptrdiff_t to_row = 0;         // k-groups from one row to the next, for AMX
 };
 
-/// Adds all taps to the sums of kTileRows rows, or of half of them, by up to three vectors. The
-/// library has it.
+/// Adds all taps to the sums of kTileRows rows, or of half of them, by up to three vectors; with
+/// AMX, to those of as many rows as AmxRegisters multiply. The library has it.
 template <class D>
 void MultiplyTapTile(const TapTile<D>& tile, size_t rows, size_t vectors);
 
 /// Calls fn(tile, tile_rows, rows, vectors, r, c) for each register tile, of which the first `rows`
 /// rows exist: the others are the last one again, as nothing outside of the windows may be read.
-template <class D, class Fn>
-HWY_INLINE void ForTapTiles(const Taps<typename D::KGroup>& taps, const Fn& fn) {
+template <class Dot, class Fn>
+HWY_INLINE void ForTapTiles(const Taps<Dot>& taps, const Fn& fn) {
+  using D = typename Dot::Arithmetic;
   using KGroup = typename D::KGroup;
+  constexpr bool kMayBeAmx = D::kAmx != AmxElements::kNone;
   const size_t n = hn::Lanes(hn::ScalableTag<KGroup>());
-  const size_t count = taps.rows.Count();
+  const size_t count = taps.rows.Count(), to_row = taps.ToRow();
   TapTile<D> tile;
-  tile.taps = taps.list, tile.count = taps.count, tile.depth = taps.depth;
+  tile.taps = taps.list, tile.count = taps.count, tile.depth = taps.groups;
+  tile.to_row = static_cast<ptrdiff_t>(to_row);
+  std::conditional_t<kMayBeAmx, AmxRegisters, NoAmx> amx;
+  if constexpr (kMayBeAmx) {
+    if (UsesAmx<D>()) tile.amx = &amx;
+  }
   // The rows of windows that stay in the L2 while all panels of B are read.
-  const size_t row_bytes = taps.depth * sizeof(KGroup);
+  const size_t row_bytes = taps.groups * sizeof(KGroup);
   const size_t l2_bytes = kTypicalCpu.l2_bytes;
-  const size_t pass = HWY_MAX(l2_bytes / 2 / HWY_MAX(row_bytes, 1) / kTileRows, 1) * kTileRows;
+  const size_t pass =
+      kGathersTaps<Dot> ? GatheredRows<Dot>(to_row)
+                        : HWY_MAX(l2_bytes / 2 / HWY_MAX(row_bytes, 1) / kTileRows, 1) * kTileRows;
   // A large B has left the L2 when the next rows are multiplied (as ViewOfB has it).
   const bool large = taps.count * taps.cols * row_bytes > l2_bytes / 4;
   for (size_t begin = 0; begin < count; begin += pass) {
     const size_t end = HWY_MIN(begin + pass, count);
+    if constexpr (kGathersTaps<Dot>) GatherTaps(taps, begin, end);
     for (size_t c = 0, vectors = 0; c < taps.cols; c += vectors * n) {
       vectors = TileVectors(DivUp(taps.cols - c, n));
       const size_t width = HWY_MAX(vectors, 2) * n;
-      tile.columns = static_cast<ptrdiff_t>(c * (taps.depth + 1));
+      tile.columns = static_cast<ptrdiff_t>(c * (taps.groups + 1));
       tile.b_to_k = static_cast<ptrdiff_t>(width);
       RowWalk walk(taps.rows, begin);
       for (size_t r = begin; r < end;) {
-        const size_t tile_rows = end - r > kTileRows / 2 ? kTileRows : kTileRows / 2;
+        const size_t tile_rows = tile.amx != nullptr       ? AmxRowsOf(end - r)
+                                 : end - r > kTileRows / 2 ? kTileRows
+                                                           : kTileRows / 2;
         const size_t rows = HWY_MIN(tile_rows, end - r);
-        for (size_t i = 0; i < tile_rows; ++i) {
-          tile.rows[i] = taps.list[0].a + walk.offset();
-          if (i + 1 < rows || (i < rows && r + rows < end)) walk.Next();
+        for (size_t i = 0; i < HWY_MIN(tile_rows, kTileRows); ++i) {
+          if constexpr (kGathersTaps<Dot>) {
+            tile.rows[i] = taps.gathered + (r - begin + HWY_MIN(i, rows - 1)) * to_row;
+          } else {
+            tile.rows[i] = taps.windows[0] + walk.offset();
+            if (i + 1 < rows || (i < rows && r + rows < end)) walk.Next();
+          }
         }
         if (large && kTilesOf8Rows) {
           const size_t next = c + vectors * n < taps.cols ? c + vectors * n : 0;
           const size_t eighth = r / kTileRows % 8;
           tile.ahead =
-              static_cast<ptrdiff_t>(next * (taps.depth + 1) + eighth * taps.depth * (width / 8));
+              static_cast<ptrdiff_t>(next * (taps.groups + 1) + eighth * taps.groups * (width / 8));
           tile.piece = static_cast<ptrdiff_t>(width / 4);
         }
         fn(tile, tile_rows, rows, vectors, r, c);
@@ -193,23 +117,25 @@ HWY_INLINE void ForTapTiles(const Taps<typename D::KGroup>& taps, const Fn& fn) 
 
 /// Multiplies all taps. For each vector of a tile `start(at, r, c)` gives
 /// what its sums begin with, if it gives anything, and `finish(at, sum, r, c)` gets them.
-template <class Dot, typename T, size_t kMost, class Start = Nothing, class Finish = Nothing>
-HWY_INLINE void MultiplyTaps(TapList<T, kMost>& list, TileSums, const Start& start = Start(),
+template <class Dot, size_t kMost, class Start = Nothing, class Finish = Nothing>
+HWY_INLINE void MultiplyTaps(TapList<Dot, kMost>& list, TileSums, const Start& start = Start(),
                              const Finish& finish = Finish()) {
   using D = ColumnTag<Dot>;
   using Acc = typename Dot::Acc;
+  using Arithmetic = typename Dot::Arithmetic;
   constexpr hn::ScalableTag<Acc> da;
   constexpr bool kGives = kStartGives<D, Start>;
-  const Taps<typename Dot::KGroup>& taps = list.Get();
+  constexpr size_t kRows = kMostTileRows<Arithmetic>;
+  const Taps<Dot>& taps = list.Get();
   const size_t n = hn::Lanes(da);
-  HWY_ALIGN Acc own[kTileRows * kTileVectors * hn::MaxLanes(da)];
-  ForTapTiles<Dot>(taps, [&](TapTile<Dot>& tile, size_t tile_rows, size_t rows, size_t vectors,
-                             size_t r, size_t c) HWY_ATTR {
+  HWY_ALIGN Acc own[kRows * kTileVectors * hn::MaxLanes(da)];
+  ForTapTiles(taps, [&](TapTile<Arithmetic>& tile, size_t tile_rows, size_t rows, size_t vectors,
+                        size_t r, size_t c) HWY_ATTR {
     const auto for_vectors = [&](const auto& fn) HWY_ATTR {
       for (size_t i = 0; i < rows; ++i) {
         for (size_t v = 0; v < vectors && c + v * n < taps.cols; ++v) {
           const size_t left = taps.cols - c - v * n;
-          Acc* const sums = own + (v * kTileRows + i) * n;
+          Acc* const sums = own + (v * kRows + i) * n;
           if (left >= n)
             fn(Whole<D>(), sums, r + i, c + v * n);
           else
@@ -218,7 +144,7 @@ HWY_INLINE void MultiplyTaps(TapList<T, kMost>& list, TileSums, const Start& sta
       }
     };
     tile.sums = own, tile.sums_to_row = static_cast<ptrdiff_t>(n);
-    tile.sums_to_vector = static_cast<ptrdiff_t>(kTileRows * n);
+    tile.sums_to_vector = static_cast<ptrdiff_t>(kRows * n);
     tile.from_zero = !kGives;
     if constexpr (!std::is_same_v<Start, Nothing>) {
       for_vectors([&](auto at, [[maybe_unused]] Acc* sums, size_t i, size_t j) HWY_ATTR {
@@ -236,17 +162,18 @@ HWY_INLINE void MultiplyTaps(TapList<T, kMost>& list, TileSums, const Start& sta
 }
 
 /// Adds all taps to rows of a block. Tiles of whole vectors work on them where they are. The
-/// library has this for f32.
+/// library has this for f32, bf16 and i8.
 template <class Dot>
-HWY_NOINLINE void AddTaps(const Taps<typename Dot::KGroup>& taps,
-                          const SumsInRows<typename Dot::Acc>& sums) {
+HWY_NOINLINE void AddTaps(const Taps<Dot>& taps, const SumsInRows<typename Dot::Acc>& sums) {
   using D = ColumnTag<Dot>;
   using Acc = typename Dot::Acc;
+  using Arithmetic = typename Dot::Arithmetic;
   constexpr hn::ScalableTag<Acc> da;
+  constexpr size_t kRows = kMostTileRows<Arithmetic>;
   const size_t n = hn::Lanes(da);
-  HWY_ALIGN Acc own[kTileRows * kTileVectors * hn::MaxLanes(da)];
-  ForTapTiles<Dot>(taps, [&](TapTile<Dot>& tile, size_t tile_rows, size_t rows, size_t vectors,
-                             size_t r, size_t c) HWY_ATTR {
+  HWY_ALIGN Acc own[kRows * kTileVectors * hn::MaxLanes(da)];
+  ForTapTiles(taps, [&](TapTile<Arithmetic>& tile, size_t tile_rows, size_t rows, size_t vectors,
+                        size_t r, size_t c) HWY_ATTR {
     if (rows == tile_rows && c + vectors * n <= taps.cols) {
       tile.sums = sums.At(r, c), tile.sums_to_row = sums.to_row;
       tile.sums_to_vector = static_cast<ptrdiff_t>(n);
@@ -256,13 +183,13 @@ HWY_NOINLINE void AddTaps(const Taps<typename Dot::KGroup>& taps,
     const auto for_parts = [&](const auto& fn) HWY_ATTR {
       for (size_t i = 0; i < rows; ++i) {
         for (size_t v = 0; v < vectors && c + v * n < taps.cols; ++v) {
-          fn(Part<D>(HWY_MIN(taps.cols - c - v * n, n)), own + (v * kTileRows + i) * n,
+          fn(Part<D>(HWY_MIN(taps.cols - c - v * n, n)), own + (v * kRows + i) * n,
              sums.At(r + i, c + v * n));
         }
       }
     };
     tile.sums = own, tile.sums_to_row = static_cast<ptrdiff_t>(n);
-    tile.sums_to_vector = static_cast<ptrdiff_t>(kTileRows * n);
+    tile.sums_to_vector = static_cast<ptrdiff_t>(kRows * n);
     tile.from_zero = sums.from_zero;
     if (!sums.from_zero) {
       for_parts([&](auto at, Acc* sum, const Acc* from)
@@ -278,11 +205,15 @@ HWY_NOINLINE void AddTaps(const Taps<typename Dot::KGroup>& taps,
 #else
 #define KILN_TAPS extern template
 #endif
-KILN_TAPS void AddTaps<Dot<float>>(const Taps<float>&, const SumsInRows<float>&);
+KILN_TAPS void AddTaps(const Taps<Dot<float>>&, const SumsInRows<float>&);
+KILN_TAPS void AddTaps(const Taps<Dot<bf16>>&, const SumsInRows<float>&);
+KILN_TAPS void AddTaps(const Taps<Dot<int8_t>>&, const SumsInRows<int32_t>&);
+KILN_TAPS void GatherTaps(const Taps<Dot<bf16>>&, size_t begin, size_t end);
+KILN_TAPS void GatherTaps(const Taps<Dot<int8_t>>&, size_t begin, size_t end);
 
-template <class Dot, typename T, size_t kMost>
-HWY_INLINE void MultiplyTaps(TapList<T, kMost>& list, const SumsInRows<typename Dot::Acc>& sums) {
-  AddTaps<Dot>(list.Get(), sums);
+template <class Dot, size_t kMost>
+HWY_INLINE void MultiplyTaps(TapList<Dot, kMost>& list, const SumsInRows<typename Dot::Acc>& sums) {
+  AddTaps(list.Get(), sums);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -6,6 +6,7 @@
 #include "hwy/targets.h"
 #include "kiln/dot/amx.h"
 #include "tests/catch.h"
+#include "tests/runtime/dot/amx_in_software.h"
 
 namespace kiln::dot_test {
 
@@ -24,10 +25,11 @@ void ForEachTarget(const Check& check) {
   hwy::SetSupportedTargetsForTest(0);
 }
 
-/// The same with AMX, where there is one, and without it.
+/// The same with AMX, in software where there is none, and without it.
 template <class Check>
 void ForEachTargetAndAmx(const Check& check) {
-  if (HasAmx()) ForEachTarget(check);
+  if (!HasAmx()) SetAmxForTest(true, MultiplyInSoftware);
+  ForEachTarget(check);
   SetAmxForTest(false);
   ForEachTarget(check);
   SetAmxForTest(true);

@@ -257,6 +257,11 @@ template <class Dot, class A, class B>
 HWY_INLINE void AddStreamed(const A& a, size_t row, size_t rows, const B& b, Distance b_is,
                             size_t strip, size_t cols, typename Dot::Acc* sums,
                             size_t sums_stride) {
+  if constexpr (B::kIsInPages && Dot::kAmx != AmxElements::kNone) {
+    using Whole = typename B::Whole;  // AMX reads no pages, and they have come home
+    if (UsesAmx<Dot>())
+      return AddStreamed<Dot, A, Whole>(a, row, rows, b, b_is, strip, cols, sums, sums_stride);
+  }
   using T = ElementOfStreamed<Dot, B>;
   const auto* const elements = static_cast<const T*>(b.streamed);
   const auto stride = static_cast<int64_t>(b.stride);
