@@ -48,19 +48,49 @@ static void RunStep(const Step& step) {
   const size_t m_size = v.high[0], n_size = v.high[1];
   // stencil2d.yaml:29  v = centre * rows[:, 1:bn + 1] + side * (above + below + rows[:, 0:bn] +
   //     rows[:, 2:])
-  for (size_t m_i = 0; m_i < m_size; ++m_i) {
-    StreamLanes(kFloats, n_size, v.stream, v.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
-      at.PrefetchStream(u.At(m_i, 1), u.At(m_i + 1, 1), n_i, n_size);
-      const auto u_0 = at.Load(u.At(m_i + 1, n_i + 1));
-      const auto u_1 = at.Load(u.At(m_i, n_i + 1));
-      const auto u_2 = at.Load(u.At(m_i + 2, n_i + 1));
+  CoverFourRows(m_size, [&](size_t m_i, size_t m_j, size_t m_k, size_t m_l) KILN_INLINE_ATTR {
+    StreamLanes(kFloats, n_size, StreamsPieces(hn::Lanes(kFloats), v), v.At(m_i, 0),
+                [&](auto at, size_t n_i) KILN_INLINE_ATTR {
+      const auto u_0 = Held(at.Load(u.At(m_i + 1, n_i + 1)));
+      const auto u_1 = Held(at.Load(u.At(m_i + 2, n_i + 1)));
+      const auto u_2 = at.Load(u.At(m_i, n_i + 1));
       const auto u_3 = at.Load(u.At(m_i + 1, n_i));
       const auto u_4 = at.Load(u.At(m_i + 1, n_i + 2));
       const auto value_0 =
-          hn::Mul(at.Splat(call.side), hn::Add(hn::Add(hn::Add(u_1, u_2), u_3), u_4));
+          hn::Mul(at.Splat(call.side), hn::Add(hn::Add(hn::Add(u_2, u_1), u_3), u_4));
       at.Store(hn::Add(hn::Mul(at.Splat(call.centre), u_0), value_0), v.At(m_i, n_i));
+      const auto u_5 = Held(at.Load(u.At(m_j + 2, n_i + 1)));
+      const auto u_6 = at.Load(u.At(m_j + 1, n_i));
+      const auto u_7 = at.Load(u.At(m_j + 1, n_i + 2));
+      const auto value_1 =
+          hn::Mul(at.Splat(call.side), hn::Add(hn::Add(hn::Add(u_0, u_5), u_6), u_7));
+      at.Store(hn::Add(hn::Mul(at.Splat(call.centre), u_1), value_1), v.At(m_j, n_i));
+      const auto u_8 = Held(at.Load(u.At(m_k + 2, n_i + 1)));
+      const auto u_9 = at.Load(u.At(m_k + 1, n_i));
+      const auto u_10 = at.Load(u.At(m_k + 1, n_i + 2));
+      const auto value_2 =
+          hn::Mul(at.Splat(call.side), hn::Add(hn::Add(hn::Add(u_1, u_8), u_9), u_10));
+      at.Store(hn::Add(hn::Mul(at.Splat(call.centre), u_5), value_2), v.At(m_k, n_i));
+      const auto u_11 = at.Load(u.At(m_l + 2, n_i + 1));
+      const auto u_12 = at.Load(u.At(m_l + 1, n_i));
+      const auto u_13 = at.Load(u.At(m_l + 1, n_i + 2));
+      const auto value_3 =
+          hn::Mul(at.Splat(call.side), hn::Add(hn::Add(hn::Add(u_5, u_11), u_12), u_13));
+      at.Store(hn::Add(hn::Mul(at.Splat(call.centre), u_8), value_3), v.At(m_l, n_i));
     });
-  }
+  }, [&](size_t m_i) KILN_INLINE_ATTR {
+    StreamLanes(kFloats, n_size, v.stream, v.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
+      at.PrefetchStream(u.At(m_i, 1), u.At(m_i + 1, 1), n_i, n_size);
+      const auto u_14 = at.Load(u.At(m_i + 1, n_i + 1));
+      const auto u_15 = at.Load(u.At(m_i, n_i + 1));
+      const auto u_16 = at.Load(u.At(m_i + 2, n_i + 1));
+      const auto u_17 = at.Load(u.At(m_i + 1, n_i));
+      const auto u_18 = at.Load(u.At(m_i + 1, n_i + 2));
+      const auto value_4 =
+          hn::Mul(at.Splat(call.side), hn::Add(hn::Add(hn::Add(u_15, u_16), u_17), u_18));
+      at.Store(hn::Add(hn::Mul(at.Splat(call.centre), u_14), value_4), v.At(m_i, n_i));
+    });
+  });
 }
 }  // namespace kiln::stencil2d_text::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

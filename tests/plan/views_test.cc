@@ -36,26 +36,6 @@ int64_t MostTaps(const std::string& text) {
   return most;
 }
 
-/// The plan of a sum of four taps, each of its own `taps`, of rows of `x`.
-std::string PlanOfTaps(const std::string& taps) {
-  std::string sum;
-  for (const char t : {'0', '1', '2', '3'}) {
-    const std::string at(1, t);
-    sum += (t == '0' ? "" : " + ") + ("x[ds(" + at + ", 32)] * " + taps) + "[" + at + "]";
-  }
-  const Planned planned = PlanOf(
-      "kernel: k\ninputs:\n  x: f32[35, 64]\n  rows: f32[4, 64]\n"
-      "  one: f32[4]\noutputs: {o: \"f32[32, 64]\"}\nbody: |\n  o = " +
-      sum + "\n");
-  return ToString(*planned.plan);
-}
-
-TEST_CASE("what all rows of a window read alike is read once for some of them") {
-  const std::string together = "some rows at a time";
-  CHECK(PlanOfTaps("rows").find(together) != std::string::npos);
-  CHECK(PlanOfTaps("one").find(together) == std::string::npos);
-}
-
 /// How a plan of products of `sides` takes the left operand.
 std::string TakenBy(const std::string& type, const std::string& sides) {
   const Planned planned = PlanOf("kernel: k\ninputs:\n  x: " + type + "[9, " + sides +
@@ -244,6 +224,42 @@ TEST_CASE("elements that become wider are packed, and a single product is too") 
 TEST_CASE("sums that are looked at between products are stored before them") {
   CHECK(MostTaps(With("  o = 0\n  for t in range(0, 3):\n    o = max(o, 0)\n"
                       "    o += dot(x[ds(t, 32)], w[t])\n  y = 0\n")) == 1);
+}
+
+enum class Together { kNo, kSome, kFour };
+
+/// How rows of a sum of windows that begin at these rows are taken; with a `filter`, each is
+/// multiplied with a row of its own.
+Together RowsOf(const std::vector<int>& windows, const std::string& type = "f32",
+                bool filter = false) {
+  std::string sum;
+  for (const int row : windows) {
+    const std::string at = std::to_string(row);
+    sum += (sum.empty() ? "" : " + ") + ("f32(x[ds(" + at + ", 32)])") +
+           (filter ? " * w[" + at + "]" : "");
+  }
+  const Planned planned = PlanOf("kernel: k\ninputs:\n  x: " + type +
+                                 "[35, 64]\n  w: f32[4, 64]\noutputs: {o: \"f32[32, 64]\"}\n"
+                                 "body: |\n  o = " +
+                                 sum + "\n");
+  Together together = Together::kNo;
+  ForEachStage(planned.plan->bodies.front().stages, [&](const Stage& stage) {
+    if (const auto* rows = As<stage::Rows>(stage))
+      together = rows->others.empty() ? Together::kSome : Together::kFour;
+  });
+  return together;
+}
+
+TEST_CASE("rows that share most of their windows are taken four at a time") {
+  CHECK(RowsOf({0, 1, 2, 3}) == Together::kFour);
+  CHECK(RowsOf({0, 1, 2, 3}, "bf16") == Together::kFour);
+  CHECK(RowsOf({0, 1, 2}) == Together::kNo);
+}
+
+TEST_CASE("what all rows of a window read alike is read once for some of them") {
+  CHECK(RowsOf({0, 1, 2, 3}, "f32", /*filter=*/true) == Together::kSome);
+  CHECK(RowsOf({0, 1, 2, 3}, "bf16", /*filter=*/true) == Together::kFour);
+  CHECK(RowsOf({0, 1, 2}, "bf16", /*filter=*/true) == Together::kNo);
 }
 
 TEST_CASE("a few turns are written out where they become one nest, and only there") {

@@ -9,6 +9,7 @@
 
 #include "generator/plan/walk.h"
 #include "generator/planner/fuse/conflicts.h"
+#include "generator/planner/fuse/rows/shared_windows.h"
 #include "generator/planner/fuse/turn_inside.h"
 
 namespace kiln {
@@ -54,8 +55,8 @@ bool AreTurnsAlike(const OwnOfRows& own, const Stages& stages) {
   });
 }
 
-/// Whether a loop is over rows of lanes that go through turns, and rows may be computed in any
-/// order.
+/// Whether a loop is over rows of lanes that go through turns or share windows, and rows may be
+/// computed in any order.
 bool MayBeFour(const Plan& plan, const stage::Loop& row) {
   if (row.body.size() != 1 || plan.kernel->HasAliases()) return false;
   const auto* lanes = As<stage::Lanes>(row.body.front());
@@ -68,8 +69,9 @@ bool MayBeFour(const Plan& plan, const stage::Loop& row) {
     if (loop ? !IsShortTurn(*loop) : !Is<stage::Define, stage::Assign, stage::Store>(s))
       return false;
   }
-  return turns && AreTurnsAlike(OwnOfRows(row.loop, lanes->body), lanes->body) &&
-         ConflictsOf(plan, row.body, row.body, {row.loop, lanes->loop}).legal;
+  if (turns ? !AreTurnsAlike(OwnOfRows(row.loop, lanes->body), lanes->body) : !ShareWindows(row))
+    return false;
+  return ConflictsOf(plan, row.body, row.body, {row.loop, lanes->loop}).legal;
 }
 
 /// The statements of four rows, which share their turns.
@@ -227,13 +229,9 @@ class FourRows {
   /// The place as the first row sees it, behind which the others are.
   Place OfFirstRow(Place place) const {
     for (size_t k = 0; k < others_.size(); ++k) {
+      place = BehindBy(std::move(place), others_[k].loop, static_cast<int64_t>(k) + 1);
       for (Coordinate& c : place.at) {
-        if (c.loop != others_[k].loop) continue;
-        c.loop = row_;
-        const int64_t behind = static_cast<int64_t>(k + 1) * c.stride;
-        const auto* constant = As<element::Constant>(c.offset);
-        c.offset = constant ? IndexConstant(constant->int_value + behind)
-                            : AddOffsets(c.offset, IndexConstant(behind));
+        if (c.loop == others_[k].loop) c.loop = row_;
       }
     }
     return place;

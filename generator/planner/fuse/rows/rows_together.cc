@@ -8,6 +8,7 @@
 
 #include "generator/plan/walk.h"
 #include "generator/planner/fuse/conflicts.h"
+#include "generator/planner/fuse/rows/shared_windows.h"
 #include "generator/planner/lower/lower.h"
 
 namespace kiln {
@@ -157,7 +158,7 @@ void Take(Plan& plan, Stages& stages) {
     if (rows && std::all_of(rows->sums.begin(), rows->sums.end(), is_alone))
       stage = TakenTogether(plan, stage.span, *rows);
     auto* row = As<stage::Loop>(stage);
-    if (!row || !IsOfSharingRows(plan, *row)) continue;
+    if (!row || !IsOfSharingRows(plan, *row) || ShareNarrowWindows(plan, *row)) continue;
     const std::vector<ElementPtr> shared = SharedByRows(plan, *row);
     if (!shared.empty()) stage = SharedBetween(plan, stage.span, *row, shared);
   }
