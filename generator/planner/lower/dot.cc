@@ -45,9 +45,9 @@ void Lowering::EmitDot(const Target& target, const Node& node) {
     dot.taps = {Of(*std::move(tap))};
     dot.tap_count = 1;
     if (dot.element != DType::kF32 && dot.element != DType::kF64) {
-      Panels rows{.element = dot.element,
-                  .rows = node.shape[rank - 2],
-                  .cols = node.args[0]->shape[rank - 1]};
+      Panels rows;
+      rows.element = dot.element;
+      rows.rows = node.shape[rank - 2], rows.cols = node.args[0]->shape[rank - 1];
       rows.row_space = row_space, rows.col_space = dot.depth;
       rows.taps = 1;
       dot.gathered = plan_.panels.Add(rows);
