@@ -25,6 +25,9 @@
 #include "generator/planner/fuse/fuse.h"
 #include "generator/planner/fuse/hoist.h"
 #include "generator/planner/fuse/into_tiles.h"
+#include "generator/planner/fuse/loops/before_loops.h"
+#include "generator/planner/fuse/loops/turn_inside.h"
+#include "generator/planner/fuse/loops/unroll.h"
 #include "generator/planner/fuse/recompute.h"
 #include "generator/planner/fuse/reduced.h"
 #include "generator/planner/fuse/rows/across.h"
@@ -37,8 +40,6 @@
 #include "generator/planner/fuse/rows/split_rows.h"
 #include "generator/planner/fuse/shared_memory.h"
 #include "generator/planner/fuse/taps.h"
-#include "generator/planner/fuse/turn_inside.h"
-#include "generator/planner/fuse/unroll.h"
 #include "generator/planner/lower/lower.h"
 
 namespace kiln {
@@ -304,6 +305,8 @@ constexpr Pass kPasses[] = {
      "each statement becomes loops over spaces, for each kind of step; an output that the next "
      "step "
      "stores again waits for the last"},
+    {"once", InEach<ComputeBeforeLoops>,
+     "what every turn of a loop would compute again for its dots is computed once, before it"},
     {"bring", BringSums, "rows are added up behind the nest that makes them, or reads them too"},
     {"fuse", FuseNests, "neighbouring nests over the same spaces become one"},
     {"carry", Carry,

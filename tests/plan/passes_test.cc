@@ -277,6 +277,17 @@ body: |
   o = sum
 )yaml";
 
+constexpr const char* kHeads = R"yaml(kernel: k
+inputs:
+  q: f32[8, m, d]
+  k: i8[n, d]
+outputs:
+  o: f32[8, m, n]
+body: |
+  for h in range(8):
+    o[h] = dot(q[h], f32(k).T * 0.5)
+)yaml";
+
 constexpr const char* kBags = R"yaml(kernel: k
 inputs:
   ids: i32[16, 20]
@@ -317,19 +328,19 @@ struct PassExample {
 };
 
 constexpr PassExample kPassExamples[] = {
-    {"operands", kMatmul},     {"host", kVisited},      {"index", kMatmul},
-    {"watch", kTaken},         {"lower", kMatmul},      {"bring", kSums},
-    {"fuse", kMatmul},         {"carry", kMatmul},      {"taps", kWindows},
-    {"unroll", kSmoothed},     {"turns", kFilter},      {"short-rows", kPoints},
-    {"one-pass", kStatistics}, {"contract", kRows},     {"recompute", kCheap},
-    {"split", kScores},        {"row-values", kFading}, {"share", kTwice},
-    {"scratch", kMatmul},      {"clip", kMatmul},       {"live", kSelected},
-    {"free", kMatmul},         {"narrow", kFading},     {"unpacked", kMatmul},
-    {"prefetch", kRows},       {"sums", kInOutput},     {"one-body", kMatmul},
-    {"visits", kVisited},      {"hoist", kSelected},    {"across", kTransposed},
-    {"rows", kColumns},        {"four-rows", kFilter},  {"chosen", kBags},
-    {"wide", kTaken},          {"stream", kRows},       {"computed", kTwice},
-    {"columns", kVectors},     {"pages", kPaged},
+    {"operands", kMatmul},   {"host", kVisited},        {"index", kMatmul},
+    {"watch", kTaken},       {"lower", kMatmul},        {"once", kHeads},
+    {"bring", kSums},        {"fuse", kMatmul},         {"carry", kMatmul},
+    {"taps", kWindows},      {"unroll", kSmoothed},     {"turns", kFilter},
+    {"short-rows", kPoints}, {"one-pass", kStatistics}, {"contract", kRows},
+    {"recompute", kCheap},   {"split", kScores},        {"row-values", kFading},
+    {"share", kTwice},       {"scratch", kMatmul},      {"clip", kMatmul},
+    {"live", kSelected},     {"free", kMatmul},         {"narrow", kFading},
+    {"unpacked", kMatmul},   {"prefetch", kRows},       {"sums", kInOutput},
+    {"one-body", kMatmul},   {"visits", kVisited},      {"hoist", kSelected},
+    {"across", kTransposed}, {"rows", kColumns},        {"four-rows", kFilter},
+    {"chosen", kBags},       {"wide", kTaken},          {"stream", kRows},
+    {"computed", kTwice},    {"columns", kVectors},     {"pages", kPaged},
 };
 
 std::vector<std::string> PlanAfter(const std::string& text, const std::string& pass) {

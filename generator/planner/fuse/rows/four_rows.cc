@@ -9,8 +9,8 @@
 
 #include "generator/plan/walk.h"
 #include "generator/planner/fuse/conflicts.h"
+#include "generator/planner/fuse/loops/turn_inside.h"
 #include "generator/planner/fuse/rows/shared_windows.h"
-#include "generator/planner/fuse/turn_inside.h"
 
 namespace kiln {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "generator/plan/walk.h"
-#include "generator/planner/fuse/turn_inside.h"
+#include "generator/planner/fuse/loops/turn_inside.h"
 
 namespace kiln {
 namespace {

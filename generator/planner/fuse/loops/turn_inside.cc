@@ -1,4 +1,4 @@
-#include "generator/planner/fuse/turn_inside.h"
+#include "generator/planner/fuse/loops/turn_inside.h"
 
 #include <algorithm>
 #include <map>

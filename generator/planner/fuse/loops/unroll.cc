@@ -1,4 +1,4 @@
-#include "generator/planner/fuse/unroll.h"
+#include "generator/planner/fuse/loops/unroll.h"
 
 #include <algorithm>
 #include <map>
