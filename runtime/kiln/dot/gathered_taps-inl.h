@@ -100,15 +100,19 @@ HWY_INLINE void GatherPlain(const Taps<Dot>& taps, size_t begin, size_t end) {
 template <class Dot>
 HWY_INLINE void GatherWidened(const Taps<Dot>& taps, size_t begin, size_t end) {
   using A = typename Dot::A;
-  const hn::ScalableTag<typename Dot::KGroup> d;
-  const size_t n = hn::Lanes(d), in_vector = n * Dot::kKPerGroup;
+  constexpr hn::ScalableTag<typename Dot::KGroup> d;
+  constexpr size_t kLeast = Dot::kSwapsPairs ? 2 : 1;  // that are whole without those behind
+  constexpr size_t kMost = HWY_MAX(hn::MaxLanes(d), kLeast) * Dot::kKPerGroup;
+  const size_t n = hn::Lanes(d), whole = HWY_MAX(n, kLeast);
   const size_t depth = taps.depth, groups = taps.groups;
   ForRowsOfTaps(taps, begin, end, [=](const A* from, typename Dot::KGroup* to) HWY_ATTR {
     size_t k = 0, left = depth;
-    for (; left >= in_vector; left -= in_vector, k += n)
-      hn::StoreU(KGroupsAlong<Dot>(d, from, k), d, to + k);
+    for (; left >= whole * Dot::kKPerGroup; left -= whole * Dot::kKPerGroup) {
+      for (const size_t after = k + whole; k < after; k += n)
+        hn::StoreU(KGroupsAlong<Dot>(d, from, k), d, to + k);
+    }
     if (k == groups) return;
-    HWY_ALIGN A rest[hn::MaxLanes(d) * Dot::kKPerGroup] = {};
+    HWY_ALIGN A rest[kMost] = {};
     memcpy(static_cast<void*>(rest), from + (depth - left), left * sizeof(A));
     for (size_t i = 0; k < groups; ++k, ++i) to[k] = KGroupAt<Dot>(rest, i);
   });
