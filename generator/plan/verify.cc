@@ -141,8 +141,8 @@ class Verifier {
     Look(dot.b);
     CheckPanels(dot.a, Side::kA, dot);
     CheckPanels(dot.b, Side::kB, dot);
-    if (dot.gathered && plan_[dot.gathered].taps < dot.tap_count)
-      Fail("gathers more taps than there is memory for");
+    if (dot.gathered && plan_[dot.gathered].taps != dot.tap_count)
+      Fail("gathers other taps than there is memory for");
     const stage::Dot* const outside = std::exchange(dot_, &dot);
     Visit(dot.taps);
     dot_ = outside;

@@ -122,9 +122,10 @@ void JoinTaps(Plan& plan, Stages& stages) {
       --i;
     }
     auto* dot = As<stage::Dot>(stages[i]);
-    if (dot && dot->gathered) {
-      int64_t& most = plan.panels[dot->gathered].taps;  // of all bodies that have it
-      most = std::max(most, dot->tap_count);
+    if (dot && dot->gathered && plan[dot->gathered].taps != dot->tap_count) {
+      Panels rows = plan[dot->gathered];  // of another body, too, where there may be fewer taps
+      rows.taps = dot->tap_count;
+      dot->gathered = plan.panels.Add(rows);
     }
     const Place* const sums = dot && !dot->taps.empty() ? AddsTo(*dot) : nullptr;
     if (!sums || !IsWhole(plan, *sums)) continue;
