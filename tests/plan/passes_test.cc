@@ -278,22 +278,16 @@ body: |
 )yaml";
 
 constexpr const char* kHeads = R"yaml(kernel: k
-inputs:
-  q: f32[8, m, d]
-  k: i8[n, d]
-outputs:
-  o: f32[8, m, n]
+inputs: {q: "f32[8, m, d]", k: "i8[n, d]"}
+outputs: {o: "f32[8, m, n]"}
 body: |
   for h in range(8):
     o[h] = dot(q[h], f32(k).T * 0.5)
 )yaml";
 
 constexpr const char* kBags = R"yaml(kernel: k
-inputs:
-  ids: i32[16, 20]
-  table: f32[v, d]
-outputs:
-  o: f32[16, d]
+inputs: {ids: "i32[16, 20]", table: "f32[v, d]"}
+outputs: {o: "f32[16, d]"}
 body: |
   o = sum(take(table, ids, axis=0), axis=1)
 )yaml";

@@ -72,9 +72,9 @@ class RowWalk {
   int64_t offset_ = 0;
 };
 
-/// Whether rows of windows are gathered, those of all taps one after the other, before tiles read
-/// them: what is multiplied is not what memory has, or is whole k-groups of elements that may end
-/// within one.
+/// Whether rows of windows are gathered, those of all taps side by side, before tiles read them:
+/// where k-groups are not single elements as memory has them. A row may end within one, and AMX
+/// reads rows that are evenly apart.
 template <class Dot>
 constexpr bool kGathersTaps = !std::is_same_v<typename Dot::A, typename Dot::KGroup>;
 
