@@ -167,7 +167,7 @@ static HWY_INLINE void Body([[maybe_unused]] const Step& step, SingleStep) {
         bk, d_size, step.panels_3_memory);
     {
       const auto start = [=](auto at, size_t m_i, size_t d_i) HWY_ATTR {
-        at.Prefetch(dq.At(m_i, d_i));
+        at.PrefetchStored(dq.At(m_i, d_i), dq.stride[0]);
       };
       const auto finish = [=, &call](auto at, auto sum_1, size_t m_i, size_t d_i) HWY_ATTR {
         // attention_dq.yaml:57  dq = T(acc * scale)
@@ -445,7 +445,7 @@ static HWY_INLINE void Body([[maybe_unused]] const Step& step, Last) {
     {
       const auto start = [=](auto at, size_t m_i, size_t d_i) HWY_ATTR {
         const auto acc_0 = at.Load(acc.At(m_i, d_i));
-        at.Prefetch(dq.At(m_i, d_i));
+        at.PrefetchStored(dq.At(m_i, d_i), dq.stride[0]);
         return acc_0;
       };
       const auto finish = [=, &call](auto at, auto sum_1, size_t m_i, size_t d_i) HWY_ATTR {

@@ -90,8 +90,8 @@ static void RunStep(const Step& step) {
   const int64_t id = IndexAt(core, call.ids, "ids", point[1]);
   const int32_t offset = HostAt(core, call.offsets, "offsets", id);
   const int32_t offset_0 = HostAt(core, call.offsets, "offsets", id + 1);
-  const auto start = [=](auto, size_t m_i, size_t n_i) HWY_ATTR {
-    hwy::Prefetch(out.At(m_i, n_i));
+  const auto start = [=](auto at, size_t m_i, size_t n_i) HWY_ATTR {
+    at.PrefetchRead(out.At(m_i, n_i), out.stride[0]);
   };
   const auto finish = [=](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
     // gmm.yaml:93  let mine = offsets[group] <= at(out, 0) < offsets[group + 1]

@@ -99,8 +99,8 @@ static HWY_INLINE void Body([[maybe_unused]] const Step& step, SingleStep) {
 
   // gmm_swiglu.yaml:58  up_acc += dot(lhs, up)
   {
-    const auto start = [=](auto, size_t m_i, size_t n_i) HWY_ATTR {
-      hwy::Prefetch(out.At(m_i, n_i));
+    const auto start = [=](auto at, size_t m_i, size_t n_i) HWY_ATTR {
+      at.PrefetchRead(out.At(m_i, n_i), out.stride[0]);
     };
     const auto finish = [=](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
       // gmm_swiglu.yaml:60  let mine = offsets[group] <= at(out, 0) < offsets[group + 1]
@@ -176,8 +176,8 @@ static HWY_INLINE void Body([[maybe_unused]] const Step& step, Last) {
 
   // gmm_swiglu.yaml:58  up_acc += dot(lhs, up)
   {
-    const auto start = [=](auto, size_t m_i, size_t n_i) HWY_ATTR {
-      hwy::Prefetch(out.At(m_i, n_i));
+    const auto start = [=](auto at, size_t m_i, size_t n_i) HWY_ATTR {
+      at.PrefetchRead(out.At(m_i, n_i), out.stride[0]);
     };
     const auto finish = [=](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
       // gmm_swiglu.yaml:60  let mine = offsets[group] <= at(out, 0) < offsets[group + 1]

@@ -85,8 +85,8 @@ static HWY_INLINE void Body([[maybe_unused]] const Step& step, SingleStep) {
   if (block_mask_0 != 0) {
     // masked_matmul.yaml:59  acc += dot(x, y)
     const auto start = [=](auto at, size_t m_i, size_t m_j) HWY_ATTR {
-      hwy::Prefetch(mask.At(m_i, m_j));
-      at.Prefetch(o.At(m_i, m_j));
+      at.PrefetchRead(mask.At(m_i, m_j), mask.stride[0]);
+      at.PrefetchStored(o.At(m_i, m_j), o.stride[0]);
     };
     const auto finish = [=](auto at, auto sum, size_t m_i, size_t m_j) HWY_ATTR {
       // masked_matmul.yaml:61  o = T(where(mask != 0, acc, 0))
@@ -159,8 +159,8 @@ static HWY_INLINE void Body([[maybe_unused]] const Step& step, Last) {
     // masked_matmul.yaml:59  acc += dot(x, y)
     const auto start = [=](auto at, size_t m_i, size_t m_j) HWY_ATTR {
       const auto acc_0 = at.Load(acc.At(m_i, m_j));
-      hwy::Prefetch(mask.At(m_i, m_j));
-      at.Prefetch(o.At(m_i, m_j));
+      at.PrefetchRead(mask.At(m_i, m_j), mask.stride[0]);
+      at.PrefetchStored(o.At(m_i, m_j), o.stride[0]);
       return acc_0;
     };
     const auto finish = [=](auto at, auto sum, size_t m_i, size_t m_j) HWY_ATTR {

@@ -49,7 +49,7 @@ static void RunStep(const Step& step) {
   // matmul_2x2.yaml:29  z = T(dot(x, y))                   # what is past the edge of an odd m or n
   //     is never written back
   const auto start = [=](auto at, size_t m_i, size_t n_i) HWY_ATTR {
-    at.Prefetch(z.At(m_i, n_i));
+    at.PrefetchStored(z.At(m_i, n_i), z.stride[0]);
   };
   const auto finish = [=](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
     at.Store(sum, z.At(m_i, n_i));

@@ -49,7 +49,7 @@ static void RunStep(const Step& step) {
   // matmul_2x2_activation.yaml:29  z = T(relu(dot(x, y)))             # on the f32 result of dot,
   //     before the cast
   const auto start = [=](auto at, size_t m_i, size_t n_i) HWY_ATTR {
-    at.Prefetch(z.At(m_i, n_i));
+    at.PrefetchStored(z.At(m_i, n_i), z.stride[0]);
   };
   const auto finish = [=](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
     at.Store(Relu(sum), z.At(m_i, n_i));

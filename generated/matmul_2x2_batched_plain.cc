@@ -51,7 +51,7 @@ static void RunStep(const Step& step) {
   const Tile<float, 2> z = step.z;
   // matmul_2x2_batched.yaml:34  z = T(relu(dot(x, y)) if activation else dot(x, y))
   const auto start = [=](auto at, size_t m_i, size_t n_i) HWY_ATTR {
-    at.Prefetch(z.At(m_i, n_i));
+    at.PrefetchStored(z.At(m_i, n_i), z.stride[0]);
   };
   const auto finish = [=](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
     at.Store(sum, z.At(m_i, n_i));

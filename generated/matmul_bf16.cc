@@ -70,7 +70,7 @@ static void RunStep(const Step& step) {
   const size_t m_size = z.high[0];
   // matmul.yaml:35  acc += dot(x, y)
   const auto start = [=](auto at, size_t m_i, size_t n_i) HWY_ATTR {
-    at.Prefetch(z.At(m_i, n_i));
+    at.PrefetchStored(z.At(m_i, n_i), z.stride[0]);
   };
   const auto finish = [=](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
     // matmul.yaml:38  z = T(gelu(acc + bias))

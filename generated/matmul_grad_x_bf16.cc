@@ -66,7 +66,7 @@ static void RunStep(const Step& step) {
   const size_t m_size = dx.high[0];
   // matmul_grad_x.yaml:34  acc += dot(dz, y.T)
   const auto start = [=](auto at, size_t m_i, size_t k_i) HWY_ATTR {
-    at.Prefetch(dx.At(m_i, k_i));
+    at.PrefetchStored(dx.At(m_i, k_i), dx.stride[0]);
   };
   const auto finish = [=](auto at, auto sum, size_t m_i, size_t k_i) HWY_ATTR {
     // matmul_grad_x.yaml:37  dx = T(acc)

@@ -66,7 +66,7 @@ static void RunStep(const Step& step) {
   const size_t k_size = dy.high[0];
   // matmul_grad_y.yaml:34  acc += dot(x.T, dz)
   const auto start = [=](auto at, size_t k_i, size_t n_i) HWY_ATTR {
-    at.Prefetch(dy.At(k_i, n_i));
+    at.PrefetchStored(dy.At(k_i, n_i), dy.stride[0]);
   };
   const auto finish = [=](auto at, auto sum, size_t k_i, size_t n_i) HWY_ATTR {
     // matmul_grad_y.yaml:37  dy = T(acc)

@@ -80,7 +80,7 @@ static void RunStep(const Step& step) {
     return hn::Mul(Silu(x_0), gate_0);
   });
   const auto start = [=](auto at, size_t m_i, size_t n_i) HWY_ATTR {
-    at.Prefetch(z.At(m_i, n_i));
+    at.PrefetchStored(z.At(m_i, n_i), z.stride[0]);
   };
   const auto finish = [=](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
     // matmul_input_fusion.yaml:41  z = T(acc)

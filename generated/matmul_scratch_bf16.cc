@@ -66,7 +66,7 @@ static void RunStep(const Step& step) {
   const size_t m_size = z.high[0];
   // matmul_scratch.yaml:34  acc += dot(x, y)                   # bf16 times bf16 gives f32
   const auto start = [=](auto at, size_t m_i, size_t n_i) HWY_ATTR {
-    at.Prefetch(z.At(m_i, n_i));
+    at.PrefetchStored(z.At(m_i, n_i), z.stride[0]);
   };
   const auto finish = [=](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
     // matmul_scratch.yaml:36  z = T(acc)                       # rounded once

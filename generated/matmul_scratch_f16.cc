@@ -72,7 +72,7 @@ static void RunStep(const Step& step) {
       m_size, Tile<const f16, 2>{y.At(0, 0), {y.stride[0], y.stride[1]}},
       k_size, n_size, step.panels_1_memory);
   const auto start = [=](auto at, size_t m_i, size_t n_i) HWY_ATTR {
-    at.Prefetch(z.At(m_i, n_i));
+    at.PrefetchStored(z.At(m_i, n_i), z.stride[0]);
   };
   const auto finish = [=](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
     // matmul_scratch.yaml:36  z = T(acc)                       # rounded once

@@ -83,7 +83,7 @@ static void RunStep(const Step& step) {
     return scale_0;
   });
   const auto start = [=](auto at, size_t m_i, size_t n_i) HWY_ATTR {
-    at.Prefetch(z.At(m_i, n_i));
+    at.PrefetchStored(z.At(m_i, n_i), z.stride[0]);
   };
   const auto finish = [=](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
     // matmul_int4.yaml:41  z = T(acc)

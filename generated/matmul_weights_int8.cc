@@ -80,7 +80,7 @@ static void RunStep(const Step& step) {
       PackScaledB<bf16>(w, k_size, n_size, RowsOfA{m_size, Unsigned(call.m)}, step.panels_0_memory,
                         NoScale());
   const auto start = [=](auto at, size_t m_i, size_t n_i) HWY_ATTR {
-    at.Prefetch(y.At(m_i, n_i));
+    at.PrefetchStored(y.At(m_i, n_i), y.stride[0]);
   };
   const auto finish = [=](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
     // matmul_weights_int8.yaml:45  y = T(acc * scale)                 # of the sums, so that a

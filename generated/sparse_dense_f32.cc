@@ -84,7 +84,7 @@ static void RunStep(const Step& step) {
 
   // sparse_dense.yaml:49  acc += dot(x, y)
   const auto start = [=](auto at, size_t k_i, size_t n_i) HWY_ATTR {
-    at.Prefetch(o.At(k_i, n_i));
+    at.PrefetchStored(o.At(k_i, n_i), o.stride[0]);
   };
   const auto finish = [=](auto at, auto sum, size_t k_i, size_t n_i) HWY_ATTR {
     // sparse_dense.yaml:52  o = T(acc)

@@ -126,8 +126,8 @@ static void RunStep(const Step& step) {
 
     // splash_attention.yaml:79  let scores = dot(q, k.T) * scale
     {
-      const auto start = [=](auto, size_t m_i, size_t m_j) HWY_ATTR {
-        hwy::Prefetch(masks.At(m_i, m_j));
+      const auto start = [=](auto at, size_t m_i, size_t m_j) HWY_ATTR {
+        at.PrefetchRead(masks.At(m_i, m_j), masks.stride[0]);
       };
       const auto finish = [=, &call](auto at, auto sum, size_t m_i, size_t m_j) HWY_ATTR {
         const auto scores_0 = hn::Mul(sum, at.Splat(call.scale));

@@ -71,7 +71,7 @@ static HWY_INLINE void Body([[maybe_unused]] const Step& step, SingleStep) {
   // swiglu.yaml:45  up_acc += dot(x, up)
   {
     const auto start = [=](auto at, size_t m_i, size_t n_i) HWY_ATTR {
-      at.Prefetch(y.At(m_i, n_i));
+      at.PrefetchStored(y.At(m_i, n_i), y.stride[0]);
     };
     const auto finish = [=](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
       // swiglu.yaml:48  y = T(silu(gate_acc) * up_acc)
@@ -141,7 +141,7 @@ static HWY_INLINE void Body([[maybe_unused]] const Step& step, Last) {
   // swiglu.yaml:45  up_acc += dot(x, up)
   {
     const auto start = [=](auto at, size_t m_i, size_t n_i) HWY_ATTR {
-      at.Prefetch(y.At(m_i, n_i));
+      at.PrefetchStored(y.At(m_i, n_i), y.stride[0]);
     };
     const auto finish = [=](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
       // swiglu.yaml:48  y = T(silu(gate_acc) * up_acc)

@@ -103,8 +103,8 @@ static HWY_INLINE void Body([[maybe_unused]] const Step& step, SingleStep) {
                             {rhs.stride[0], rhs.stride[1]}},
         live_0.end - live_0.begin, n_size, step.panels_1_memory);
     const auto start = [=](auto at, size_t k_i, size_t n_i) HWY_ATTR {
-      hwy::Prefetch(existing.At(k_i, n_i));
-      at.Prefetch(out.At(k_i, n_i));
+      at.PrefetchRead(existing.At(k_i, n_i), existing.stride[0]);
+      at.PrefetchStored(out.At(k_i, n_i), out.stride[0]);
     };
     const auto finish = [=](auto at, auto sum, size_t k_i, size_t n_i) HWY_ATTR {
       // tgmm.yaml:85  out = O(acc + f32(existing) if add_existing else acc)
@@ -219,8 +219,8 @@ static HWY_INLINE void Body([[maybe_unused]] const Step& step, Last) {
         live_0.end - live_0.begin, n_size, step.panels_1_memory);
     const auto start = [=](auto at, size_t k_i, size_t n_i) HWY_ATTR {
       const auto acc_0 = at.Load(acc.At(k_i, n_i));
-      hwy::Prefetch(existing.At(k_i, n_i));
-      at.Prefetch(out.At(k_i, n_i));
+      at.PrefetchRead(existing.At(k_i, n_i), existing.stride[0]);
+      at.PrefetchStored(out.At(k_i, n_i), out.stride[0]);
       return acc_0;
     };
     const auto finish = [=](auto at, auto sum, size_t k_i, size_t n_i) HWY_ATTR {

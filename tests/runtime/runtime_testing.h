@@ -22,8 +22,11 @@ struct LoneCore {
   Touches touches;
   Core core;
 
-  explicit LoneCore(const Options& options = {}, int index = 0, int count = 1) {
-    core.Reset(index, count, options, {"kernel", nullptr}, {&visits, &touches});
+  explicit LoneCore(const Options& options = {}, int index = 0, int count = 1,
+                    int64_t call_bytes = 0) {
+    Common common{&visits, &touches};
+    common.bytes = call_bytes;
+    core.Reset(index, count, options, {"kernel", nullptr}, common);
   }
   std::string message() const { return core.status().message; }
 };

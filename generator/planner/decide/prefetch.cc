@@ -37,7 +37,7 @@ void FindOfDot(const Plan& plan, stage::Dot& dot) {
     ForEachPlace(s, [&](const Place& place, bool) {
       const bool known = IsAmong(dot.prefetches, place) || (first && SamePlace(place, *first));
       if (!known && IsOperand(plan, place.buffer) && CoversTile(place, dot))
-        dot.prefetches.push_back({Prefetch::Kind::kElement, place, {}});
+        dot.prefetches.push_back({Prefetch::Kind::kElement, place, dot.row});
     });
   }
 }

@@ -105,7 +105,7 @@ void BodyView::StartAndFinish(const stage::Dot& dot, const ElementPtr& from, con
   const auto parameter = [&](LoopId loop) {
     return loops_.count(loop) ? "size_t " + LoopName(loop) : std::string("size_t");
   };
-  fields->Set("start_at", start.empty() && !streamed ? "auto" : "auto at");
+  fields->Set("start_at", Mentions(LinesOf(lines), "at") ? "auto at" : "auto");
   fields->Set("start_row", parameter(dot.row));
   fields->Set("start_col", parameter(dot.col));
   loaded_.clear();

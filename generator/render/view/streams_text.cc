@@ -75,7 +75,8 @@ std::vector<std::string> BodyView::PrefetchLines(const std::vector<Prefetch>& pr
     Place place = prefetch.place, next = place;
     if (prefetch.kind == Prefetch::Kind::kElement) {
       const bool streams = streamed && SamePlace(place, streamed->place);
-      lines.push_back((streams ? "at.Prefetch(" : "hwy::Prefetch(") + Pointer(place) + ");");
+      lines.push_back((streams ? "at.PrefetchStored(" : "at.PrefetchRead(") + Pointer(place) +
+                      ", " + Stride(place, prefetch.row) + ");");
       continue;
     }
     if (prefetch.kind == Prefetch::Kind::kStream && !prefetch.row) {

@@ -80,8 +80,13 @@ void CallCheck::CheckArray(Argument array, Extents expected, const char* alias) 
 
 int64_t CallCheck::bytes() const {
   int64_t sum = 0;
-  for (int i = 0; i < count_; ++i)
-    sum += static_cast<int64_t>(arguments_[i].end - arguments_[i].begin);
+  for (int i = 0; i < count_; ++i) {
+    const Argument& array = arguments_[i];
+    const bool is_new = std::none_of(arguments_, arguments_ + i, [&](const Argument& other) {
+      return array.begin == other.begin && array.end == other.end;
+    });
+    if (is_new) sum += static_cast<int64_t>(array.end - array.begin);
+  }
   return sum;
 }
 

@@ -51,6 +51,7 @@ struct Context::Workspace {
     lacks_memory.store(false, std::memory_order_relaxed);
     // A machine that is emulated has its own ways; a core alone has nobody to share with.
     common = Common();
+    common.bytes = how.bytes;
     if (options->memory != nullptr) {
       memory.Reset(options->memory, options->memory_bytes);
       common.memory = &memory;

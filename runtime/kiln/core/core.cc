@@ -38,6 +38,7 @@ void Core::Reset(int index, int count, const Options& options, const KernelNames
   shared_memory_ = common.shared;
   callers_memory_ = common.memory;
   useful_ = common.useful;
+  call_bytes_ = common.bytes;
   cancel_ = options.cancel;
   asked_bytes_ = 0;
   copies_ = nullptr;

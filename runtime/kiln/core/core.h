@@ -63,6 +63,7 @@ struct Common {
   SharedMemory* shared = nullptr;
   CallersMemory* memory = nullptr;
   std::atomic<int64_t>* useful = nullptr;  // how many cores the grid has steps for, once one knows
+  int64_t bytes = 0;                       // of the arguments
 };
 
 /// A core keeps its memory from call to call.
@@ -144,6 +145,8 @@ class Core {
   const Options& options() const { return options_; }
   /// For which Direct chooses blocks.
   const Cpu& cpu() const { return options_.cpu; }
+  /// Of all arguments of the call, as far as that is known.
+  int64_t call_bytes() const { return call_bytes_; }
   bool emulated() const { return options_.mode == Mode::kEmulated; }
   /// What integer operations give that have no value, such as x // 0.
   int64_t no_value() const { return emulated() ? internal::NoValueIn(options_) : 0; }
@@ -227,6 +230,7 @@ class Core {
   CallersMemory* callers_memory_ = nullptr;
   std::atomic<int64_t>* useful_ = nullptr;
   size_t asked_bytes_ = 0;
+  int64_t call_bytes_ = 0;
   internal::List<Buffer> buffers_;
   size_t next_buffer_ = 0, next_shared_ = 0;
   std::unique_ptr<Recorder> recorder_;

@@ -193,6 +193,16 @@ bool DotCopies<R>::HasPanels() const {
   return this->Has(index_);
 }
 
+/// Outputs that are written past a last cache which cannot hold them need not be read first: a
+/// third less traffic for a sum of two arrays. So are those of calls that use more than it holds:
+/// nothing of them would be left for whoever reads them next, and the inputs stay. (Sums of two
+/// arrays of 11 to 16 MiB are 1.3 to 1.5 times as fast with a cache of 32 MiB, and 1.1 to 1.35 in
+/// turns with one that reads them. Small ones stay, as the arrays need not be used as a whole.)
+static bool IsWrittenPast(const Core& core, int64_t bytes) {
+  const int64_t cache = core.cpu().last_cache_bytes;
+  return bytes >= cache || (core.call_bytes() >= cache && bytes >= cache / 4);
+}
+
 template <int R>
 StagedBlocks<R>::StagedBlocks(Core& core, const Operand& operand, const AnyArray& array,
                               const Blocks<R>& blocks, bool is_in_place, size_t bytes,
@@ -206,9 +216,7 @@ StagedBlocks<R>::StagedBlocks(Core& core, const Operand& operand, const AnyArray
   int64_t elements = 1;
   for (int d = 0; d < R; ++d) elements *= blocks.extent[d];
   if (!may_stay) core.CheckWalked(operand, elements);
-  // Written past a last cache that cannot hold them, outputs need not be read first: a third less
-  // traffic for a sum of two arrays.
-  streams_ = Signed(BytesOf(Unsigned(elements), array.bits)) >= core.cpu().last_cache_bytes;
+  streams_ = IsWrittenPast(core, Signed(BytesOf(Unsigned(elements), array.bits)));
   if (is_in_place) return;
   staged_ = core.Allocate(bytes);
   record_ = &core.RecordOf(operand);

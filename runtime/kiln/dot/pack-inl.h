@@ -21,12 +21,12 @@
 
 #include <type_traits>
 
-#include "hwy/cache_control.h"
 #include "kiln/core/blocks.h"
 #include "kiln/core/version.h"
 #include "kiln/dot/k_groups-inl.h"
 #include "kiln/dot/tiles-inl.h"
 #include "kiln/simd/lanes-inl.h"
+#include "kiln/simd/prefetch.h"
 #include "kiln/simd/transpose-inl.h"
 
 KILN_BEFORE_NAMESPACE();
@@ -120,8 +120,8 @@ HWY_INLINE Fetched<As> Fetch(const Source<T>& from, size_t r, size_t c, size_t r
 /// are in so many lines of so many rows that the hardware prefetcher does not reach far enough.
 template <typename T>
 HWY_INLINE void PrefetchAt(const T* row, size_t i, int64_t ahead) {
-  hwy::Prefetch(reinterpret_cast<const char*>(row) +
-                (static_cast<int64_t>(i) + ahead) * static_cast<int64_t>(sizeof(T)));
+  PrefetchToL1(reinterpret_cast<const char*>(row) +
+               (static_cast<int64_t>(i) + ahead) * static_cast<int64_t>(sizeof(T)));
 }
 
 /// A, k contiguous: `count` k-groups of 4 rows.

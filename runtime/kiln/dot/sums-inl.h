@@ -97,6 +97,7 @@ struct SumsInRows {
   SumsInRows(Acc* first, int64_t stride, bool zero)
       : sums(first), to_row(static_cast<ptrdiff_t>(stride)), from_zero(zero) {}
   Acc* At(size_t r, size_t c) const { return sums + static_cast<ptrdiff_t>(r) * to_row + c; }
+  size_t Bytes(size_t rows) const { return rows * static_cast<size_t>(to_row) * sizeof(Acc); }
 
   Acc* sums;
   ptrdiff_t to_row;

@@ -123,6 +123,23 @@ struct Nothing {
   HWY_INLINE void operator()(const Any&...) const {}
 };
 
+/// The lanes of a tile as it begins. What it reads and stores is in the L2 by then: each tile asks
+/// for what the one below it needs, since a tile does not take long enough to wait for its own.
+template <class At>
+struct AsTileBegins : At {
+  bool is_odd;  // of the vectors of a row, which may have their lines in common
+
+  template <typename T>
+  HWY_INLINE void PrefetchRead(const T* p, ptrdiff_t to_row) const {
+    if (is_odd && sizeof(T) * hn::Lanes(this->tag()) < kLineBytes) return;
+    PrefetchToL2(p + static_cast<ptrdiff_t>(kTileRows) * to_row);
+  }
+  template <typename T>
+  HWY_INLINE void PrefetchStored(const T* p, ptrdiff_t to_row) const {
+    if constexpr (!At::kStoresPastCaches) PrefetchRead(p, to_row);
+  }
+};
+
 // The steps of a reduction as types, for bodies that differ in more than their sums.
 struct First {};       // start anew
 struct Middle {};      // add
@@ -240,7 +257,8 @@ struct TilesOf {
       ForWhole(Whole<D>(), rows, vectors, r, c, fn);
     };
     if constexpr (!std::is_same_v<Start, Nothing>) {
-      for_vectors([&](auto at, [[maybe_unused]] Acc* sum, size_t i, size_t j) HWY_ATTR {
+      for_vectors([&](auto lanes, [[maybe_unused]] Acc* sum, size_t i, size_t j) HWY_ATTR {
+        const AsTileBegins<decltype(lanes)> at{lanes, /*is_odd=*/j == c + n};
         if constexpr (kStartGives<D, Start>) {
           hn::Store(start(at, i, j), da, sum);
         } else {
@@ -359,6 +377,7 @@ HWY_NOINLINE void AddTiles(RowRange rows, const A& a, const B& any_b,
     }
     Tiles tiles(a, b);
     auto& tile = tiles.tile;
+    const bool from_far = sums.from_zero && sums.Bytes(rows.end - rows.begin) > 4 * a.l2_bytes;
     tiles.ForEach(rows, [&](size_t tile_rows, size_t vectors, size_t r, size_t c) HWY_ATTR {
       if (!tiles.IsWhole(vectors, c)) {
         tile.from_zero = false;
@@ -368,8 +387,9 @@ HWY_NOINLINE void AddTiles(RowRange rows, const A& a, const B& any_b,
       tile.from_zero = sums.from_zero;
       tile.sums = sums.At(r, c);
       tile.sums_to_row = sums.to_row, tile.sums_to_vector = static_cast<ptrdiff_t>(tiles.n);
-      for (size_t i = 0; sums.from_zero && i < tile_rows; ++i) {
-        for (size_t v = 0; v < vectors; ++v) hwy::Prefetch(sums.At(r + i, c + v * tiles.n));
+      for (size_t i = 0; from_far && i < tile_rows; ++i) {
+        for (size_t v = 0; v < vectors; ++v)
+          PrefetchToL2(sums.At(r + kTileRows + i, c + v * tiles.n));
       }
       tiles.Multiply(tile_rows, vectors, r, c);
     });

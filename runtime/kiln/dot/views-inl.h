@@ -49,10 +49,10 @@ struct ViewOfA : Steps {
   using Panels = ViewOfA<KGroup>;
 
   const KGroup* groups = nullptr;
-  size_t rows = 0;         // that exist, or are padded
-  size_t depth = 0;        // groups of k
-  ptrdiff_t to_panel = 0;  // groups from one to the next
-  size_t panel_rows = kPanelRows;
+  size_t rows = 0;                 // that exist, or are padded
+  size_t depth = 0;                // groups of k
+  ptrdiff_t to_panel = 0;          // groups from one to the next
+  size_t panel_rows = kPanelRows;  // or 1
   size_t l2_bytes = kTypicalCpu.l2_bytes, last_cache_bytes = kTypicalCpu.last_cache_bytes;
   size_t array_bytes = 0;          // of what this is a block of, if that is known
   const void* streamed = nullptr;  // element 0, if it is read where it is for few columns
@@ -98,8 +98,9 @@ struct ViewOfA : Steps {
 
   /// KGroup 0 of a row.
   const KGroup* At(size_t row) const {
-    return groups + static_cast<ptrdiff_t>(row / panel_rows) * to_panel +
-           static_cast<ptrdiff_t>(row % panel_rows) * this->to_row;
+    if (panel_rows == 1) return groups + static_cast<ptrdiff_t>(row) * to_panel;
+    return groups + static_cast<ptrdiff_t>(row / kPanelRows) * to_panel +
+           static_cast<ptrdiff_t>(row % kPanelRows) * this->to_row;
   }
   /// K-groups from one of a row to the next.
   ptrdiff_t ToK() const { return panel_rows == 1 ? 1 : ptrdiff_t{this->to_k}; }

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "kiln/core/poison.h"
+#include "kiln/simd/prefetch.h"
 
 namespace kiln::inline KILN_ABI {
 namespace {
@@ -128,7 +129,7 @@ void Prefetch(const CopyEnd& end, size_t element) {
   int64_t lines = kMost;
   ForEachRun(end, end, element, [&](int64_t at, int64_t, size_t bytes) {
     for (size_t i = 0; i < bytes && lines > 0; i += kLineBytes, --lines)
-      __builtin_prefetch(end.data + at + i, /*write=*/0, /*locality=*/2);
+      PrefetchToL2(end.data + at + i);
   });
 }
 

@@ -15,7 +15,8 @@
 //   at.StoreStrided(v, p, s)  and with Likely<S>() behind, where s is S unless rows have gaps
 //   at.Gather(p, s, i)    p[i[0] * s], p[i[1] * s] ..., by a vector of integers
 //   at.Cached()           the same lanes, which are stored in the caches wherever others go
-//   at.Prefetch(p)        prefetches what a store to p needs
+//   at.PrefetchRead(p, s), at.PrefetchStored(p, s)  prefetch what a load of p, or a store, needs;
+//                         rows are s apart: a register tile asks for what the one below it needs
 //   at.Splat(x)           a scalar of a representation in all lanes, bool as a mask
 //   at.Iota(first)        i32: first, first + 1 ...
 //   at.lanes(), at.tag()  how many lanes are in use; the tag of the loop
@@ -32,9 +33,9 @@
 
 #include <type_traits>
 
-#include "hwy/cache_control.h"
 #include "kiln/core/version.h"
 #include "kiln/simd/packed-inl.h"
+#include "kiln/simd/prefetch.h"
 #include "kiln/simd/strided-inl.h"
 
 KILN_BEFORE_NAMESPACE();
@@ -249,9 +250,15 @@ struct AtLanes {
     }
   }
 
+  static constexpr bool kStoresPastCaches = false;
+
   template <typename T>
-  HWY_INLINE void Prefetch(const T* p) const {
-    hwy::Prefetch(AddressOf(p));
+  HWY_INLINE void PrefetchRead(const T* p, ptrdiff_t /*to_row*/) const {
+    PrefetchToL1(p);
+  }
+  template <typename T>
+  HWY_INLINE void PrefetchStored(const T* p, ptrdiff_t /*to_row*/) const {
+    PrefetchToL1(p);
   }
 
   /// Only loops that stream prefetch what is read later (stream-inl.h): others may find it in a

@@ -16,20 +16,11 @@
 #include "kiln/core/tile.h"
 #include "kiln/core/version.h"
 #include "kiln/simd/lanes-inl.h"
+#include "kiln/simd/prefetch.h"
 
 KILN_BEFORE_NAMESPACE();
 namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
-
-/// Prefetches a line into the L2.
-template <typename T>
-HWY_INLINE void PrefetchToL2(const T* p) {
-#if HWY_COMPILER_GCC  // or clang
-  __builtin_prefetch(AddressOf(p), /*write=*/0, /*locality=*/2);
-#else
-  hwy::Prefetch(AddressOf(p));
-#endif
-}
 
 constexpr size_t kLaterBytes = kPrefetchAheadBytes;
 
@@ -49,7 +40,7 @@ HWY_INLINE const T* LaterRow(const T* element, const T* next, size_t count) {
 template <class Pointer>
 HWY_INLINE void PrefetchRowsAhead(const Pointer& element, const Pointer& next) {
   constexpr ptrdiff_t kRows = 16;
-  hwy::Prefetch(AddressOf(element + kRows * (next - element)));
+  PrefetchToL1(element + kRows * (next - element));
 }
 
 /// Where a tile has the element 16 behind another one, row by row; the last one, if there are
@@ -93,8 +84,9 @@ struct Streamed : Whole<D> {
     hn::Stream(ToStorage<T>(v), d, RawPointer(p));
   }
 
+  static constexpr bool kStoresPastCaches = true;
   template <typename T>
-  HWY_INLINE void Prefetch(const T*) const {}  // it is not read first
+  HWY_INLINE void PrefetchStored(const T*, ptrdiff_t) const {}  // it is not read first
 
   // The hardware sees what is read next, but not beyond the end of a page.
   template <typename T>
@@ -156,7 +148,7 @@ HWY_INLINE void PrefetchNextRow(const T* row, const T* next, size_t i, size_t co
   if (BytesFor<T>(count) > size_t{kShortRowBytes}) {
     PrefetchToL2(next + (kFrom * count + (kTo - kFrom) * i) / kParts);
   } else if (kFrom == 0) {
-    hwy::Prefetch(AddressOf(next + i));
+    PrefetchToL1(next + i);
     PrefetchToL2(LaterRow(row, next, count) + i);
   }
 }

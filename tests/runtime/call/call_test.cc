@@ -197,5 +197,19 @@ TEST_CASE("Arrays are filled and copied by their strides") {
   CHECK(scalar == 3);
 }
 
+TEST_CASE("A core knows how many bytes the arguments have, those of an alias once") {
+  const Tensor<float> x(g_data, {10, 10}, {11, 1}), z(g_data + 500, {100});
+  CallCheck check("kernel");
+  check.Input(Tensor<const float>(x), "x", {10, 10});
+  check.Output(x, "y", {10, 10}, "x");
+  check.Output(z, "z", {100});
+  Context context;
+  int64_t bytes = 0;
+  int64_t* const to = &bytes;
+  const auto run = [](int64_t* const& at, Core& core) { *at = core.call_bytes(); };
+  CHECK(check.Run<int64_t*>(context, {run, run}, to).ok());
+  CHECK(bytes == 4 * (9 * 11 + 10) + 4 * 100);
+}
+
 }  // namespace
 }  // namespace kiln

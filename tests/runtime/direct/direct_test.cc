@@ -35,6 +35,27 @@ TEST_CASE("A block at an edge is read in place if no loop passes the edge") {
   CHECK(lone.core.records()[1]->bytes == 3 * 8 * 4);
 }
 
+TEST_CASE("Outputs go past a last cache that cannot hold them, or what else the call uses") {
+  Sample<float, 2> sample({64, 64});  // some 16 KiB
+  const auto streams = [&](int64_t cache_bytes, int64_t call_bytes) {
+    Options options;
+    options.cpu = {int64_t{1} << 10, int64_t{4} << 10, cache_bytes};
+    LoneCore lone(options, 0, 1, call_bytes);
+    Direct::Out<Rows<float, 2>, 2> out(lone.core, {"z", 0, 0}, sample.tensor, {All(64), All(64)});
+    const bool stream = out.Open({0, 0}, 0).stream;
+    out.CopyOut();
+    out.WaitOut();
+    return stream;
+  };
+  constexpr int64_t kKiB = 1024;
+  CHECK(streams(16 * kKiB, 0));
+  CHECK(!streams(17 * kKiB, 0));
+  CHECK(streams(48 * kKiB, 48 * kKiB));
+  CHECK(!streams(48 * kKiB, 48 * kKiB - 1));
+  CHECK(streams(64 * kKiB, 1000 * kKiB));
+  CHECK(!streams(65 * kKiB, 1000 * kKiB));  // a small part of what the call uses
+}
+
 TEST_CASE("Packed blocks are kept while their window lasts") {
   const Sample<float, 2> sample({4, 64});
   LoneCore lone;

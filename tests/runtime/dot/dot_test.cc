@@ -20,6 +20,7 @@
 #include "hwy/foreach_target.h"
 // Once per target.
 #include "hwy/aligned_allocator.h"
+#include "hwy/cache_control.h"
 #include "kiln/dot/matrices-inl.h"
 #include "kiln/dot/panels-inl.h"
 #include "tests/runtime/dot/matrices.h"
