@@ -105,6 +105,17 @@ struct ViewOfA : Steps {
   /// K-groups from one of a row to the next.
   ptrdiff_t ToK() const { return panel_rows == 1 ? 1 : ptrdiff_t{this->to_k}; }
 
+  /// The first tiles of rows that are read where they are ask for the rows of the tile below, a line
+  /// with every second k, as the hardware does not see eight rows coming. The other tiles of these
+  /// rows find them in the L2.
+  template <class D>
+  HWY_INLINE void SetPrefetch(size_t row, TileOperands<D, Steps>* tile) const {
+    const bool contiguous = this->to_row == static_cast<ptrdiff_t>(depth);
+    if (!contiguous || array_bytes <= l2_bytes) return;
+    tile->prefetch = At(row);
+    tile->prefetch_piece = kLineBytes / sizeof(KGroup);
+  }
+
   /// What all tiles have in common.
   template <class D>
   TileOperands<D, Steps> OperandsOf() const {
