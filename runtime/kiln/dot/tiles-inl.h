@@ -123,6 +123,10 @@ struct Nothing {
   HWY_INLINE void operator()(const Any&...) const {}
 };
 
+/// Of a product of fewer rows the tiles are over so soon that asking for what they store costs as
+/// much as it gains.
+constexpr size_t kLeastRowsToPrefetch = 64;
+
 /// The lanes of a tile as it begins. What it reads and stores is in the L2 by then: each tile asks
 /// for what the one below it needs, since a tile does not take long enough to wait for its own.
 template <class At>
@@ -231,7 +235,7 @@ struct TilesOf {
   HWY_INLINE void Multiply(size_t rows, size_t vectors, size_t r, size_t c) {
     tile.a = a.At(r);
     b.SetColumns(r, c, vectors, IsWhole(vectors, c) && vectors == kTileVectors, &tile);
-    if (kTilesOf8Rows && c == 0) a.SetPrefetch(r + kTileRows, &tile);
+    if (kTilesOf8Rows && c == 0 && a_is_far) a.SetPrefetch(r + kTileRows, &tile);
     MultiplyTile(tile, rows, vectors);
   }
 
@@ -252,12 +256,11 @@ struct TilesOf {
     const auto for_vectors = [&](const auto& fn) HWY_ATTR {
       if (!IsWhole(vectors, c)) return ForParts(rows, vectors, r, c, fn);
       if constexpr (kMayStream) {
-        if (streams && vectors == kTileVectors)
-          return ForWhole(Streamed<D>(), rows, vectors, r, c, fn);
+        if (streams) return ForWhole(Streamed<D>(), rows, vectors, r, c, fn);
       }
       ForWhole(Whole<D>(), rows, vectors, r, c, fn);
     };
-    if constexpr (!std::is_same_v<Start, Nothing>) {
+    if (!std::is_same_v<Start, Nothing> && (kStartGives<D, Start> || prefetches)) {
       for_vectors([&](auto lanes, [[maybe_unused]] Acc* sum, size_t i, size_t j) HWY_ATTR {
         const AsTileBegins<decltype(lanes)> at{lanes, /*is_odd=*/j == c + n};
         if constexpr (kStartGives<D, Start>) {
@@ -276,6 +279,8 @@ struct TilesOf {
 
   const A& a;
   const B& b;
+  const bool a_is_far = a.IsFar();
+  bool prefetches = false;  // what `finish` reads and stores
   const size_t n = hn::Lanes(da);
   TileOperands<Arithmetic, typename A::ItsSteps> tile;
   std::conditional_t<kMayBeAmx, AmxRegisters, NoAmx> amx;
@@ -342,6 +347,7 @@ HWY_INLINE void MultiplyTiles(RowRange rows, const A& a, const B& any_b, const S
   }
 
   Tiles tiles(a, b);
+  tiles.prefetches = rows.end - rows.begin >= kLeastRowsToPrefetch;
   tiles.tile.from_zero = sums.FromZero() && !kGives;
   [[maybe_unused]] const bool streams = StreamsPieces(kTileVectors * tiles.n, to);
   tiles.ForEach(rows, [&](size_t tile_rows, size_t vectors, size_t r, size_t c) HWY_ATTR {

@@ -105,13 +105,16 @@ struct ViewOfA : Steps {
   /// K-groups from one of a row to the next.
   ptrdiff_t ToK() const { return panel_rows == 1 ? 1 : ptrdiff_t{this->to_k}; }
 
-  /// The first tiles of rows that are read where they are ask for the rows of the tile below, a line
-  /// with every second k, as the hardware does not see eight rows coming. The other tiles of these
-  /// rows find them in the L2.
+  /// Whether rows are read where they are, one right behind the other in an array that is larger
+  /// than the L2.
+  bool IsFar() const {
+    return this->to_row == static_cast<ptrdiff_t>(depth) && array_bytes > l2_bytes;
+  }
+  /// Of such rows the tiles of the first columns ask for those of the tile below, a line with every
+  /// second k, as the hardware does not see eight rows coming. The other tiles of a row find it in
+  /// the L2.
   template <class D>
   HWY_INLINE void SetPrefetch(size_t row, TileOperands<D, Steps>* tile) const {
-    const bool contiguous = this->to_row == static_cast<ptrdiff_t>(depth);
-    if (!contiguous || array_bytes <= l2_bytes) return;
     tile->prefetch = At(row);
     tile->prefetch_piece = kLineBytes / sizeof(KGroup);
   }
