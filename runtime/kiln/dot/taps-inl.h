@@ -146,8 +146,9 @@ HWY_INLINE void MultiplyTaps(TapList<Dot, kMost>& list, TileSums, const Start& s
     tile.sums = own, tile.sums_to_row = static_cast<ptrdiff_t>(n);
     tile.sums_to_vector = static_cast<ptrdiff_t>(kRows * n);
     tile.from_zero = !kGives;
-    if constexpr (!std::is_same_v<Start, Nothing>) {
-      for_vectors([&](auto at, [[maybe_unused]] Acc* sums, size_t i, size_t j) HWY_ATTR {
+    if constexpr (!std::is_same_v<Start, Nothing> && (kGives || kTilesPrefetch)) {
+      for_vectors([&](auto lanes, [[maybe_unused]] Acc* sums, size_t i, size_t j) HWY_ATTR {
+        const AsTileBegins<decltype(lanes)> at{lanes, /*is_odd=*/j == c + n};
         if constexpr (kGives) {
           hn::Store(start(at, i, j), da, sums);
         } else {

@@ -123,8 +123,10 @@ struct Nothing {
   HWY_INLINE void operator()(const Any&...) const {}
 };
 
-/// Of a product of fewer rows the tiles are over so soon that asking for what they store costs as
-/// much as it gains.
+/// Whether tiles take so long that asking for what they read and store is nothing to them, as it is
+/// not with vectors of less than a line; nor is it in a product of so few rows that it is over
+/// soon.
+constexpr bool kTilesPrefetch = kTileFloats * sizeof(float) >= kTileVectors * kLineBytes;
 constexpr size_t kLeastRowsToPrefetch = 64;
 
 /// The lanes of a tile as it begins. What it reads and stores is in the L2 by then: each tile asks
@@ -347,7 +349,7 @@ HWY_INLINE void MultiplyTiles(RowRange rows, const A& a, const B& any_b, const S
   }
 
   Tiles tiles(a, b);
-  tiles.prefetches = rows.end - rows.begin >= kLeastRowsToPrefetch;
+  tiles.prefetches = kTilesPrefetch && rows.end - rows.begin >= kLeastRowsToPrefetch;
   tiles.tile.from_zero = sums.FromZero() && !kGives;
   [[maybe_unused]] const bool streams = StreamsPieces(kTileVectors * tiles.n, to);
   tiles.ForEach(rows, [&](size_t tile_rows, size_t vectors, size_t r, size_t c) HWY_ATTR {
