@@ -237,7 +237,7 @@ struct TilesOf {
   HWY_INLINE void Multiply(size_t rows, size_t vectors, size_t r, size_t c) {
     tile.a = a.At(r);
     b.SetColumns(r, c, vectors, IsWhole(vectors, c) && vectors == kTileVectors, &tile);
-    if (kTilesOf8Rows && c == 0 && a_is_far) a.SetPrefetch(r + kTileRows, &tile);
+    if (kTilesOf8Rows && c == 0 && a_is_far) a.SetPrefetch(r + 2 * kTileRows, &tile);
     MultiplyTile(tile, rows, vectors);
   }
 

@@ -110,9 +110,9 @@ struct ViewOfA : Steps {
   bool IsFar() const {
     return this->to_row == static_cast<ptrdiff_t>(depth) && array_bytes > l2_bytes;
   }
-  /// Of such rows the tiles of the first columns ask for those of the tile below, a line with every
-  /// second k, as the hardware does not see eight rows coming. The other tiles of a row find it in
-  /// the L2.
+  /// Of such rows the tiles of the first columns ask for those of a tile further down, from `row`
+  /// on, a line with every second k, as the hardware does not see eight rows coming. The other
+  /// tiles of a row find it in the L2.
   template <class D>
   HWY_INLINE void SetPrefetch(size_t row, TileOperands<D, Steps>* tile) const {
     tile->prefetch = At(row);
