@@ -113,6 +113,26 @@ HWY_INLINE Acc* SumsAt(const Sums& sums, size_t r, size_t c) {
   return AccumulatorAt(sums.sums, sums.rows, r, c);
 }
 
+// The steps of a reduction as types, for bodies that differ in more than their sums.
+struct First {};       // start anew
+struct Middle {};      // add
+struct Last {};        // add and finish
+struct SingleStep {};  // the first and the last
+
+/// Calls fn with what a step is.
+template <class Fn>
+HWY_INLINE void ForReductionStep(ReductionStep step, const Fn& fn) {
+  if (step.first && step.last) {
+    fn(SingleStep());
+  } else if (step.first) {
+    fn(First());
+  } else if (step.last) {
+    fn(Last());
+  } else {
+    fn(Middle());
+  }
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();

@@ -146,26 +146,6 @@ struct AsTileBegins : At {
   }
 };
 
-// The steps of a reduction as types, for bodies that differ in more than their sums.
-struct First {};       // start anew
-struct Middle {};      // add
-struct Last {};        // add and finish
-struct SingleStep {};  // the first and the last
-
-/// Calls fn with what a step is.
-template <class Fn>
-HWY_INLINE void ForReductionStep(ReductionStep step, const Fn& fn) {
-  if (step.first && step.last) {
-    fn(SingleStep());
-  } else if (step.first) {
-    fn(First());
-  } else if (step.last) {
-    fn(Last());
-  } else {
-    fn(Middle());
-  }
-}
-
 /// Whether `start` returns what sums begin with.
 template <class D, class Start>
 constexpr bool kStartGives =
