@@ -35,8 +35,7 @@ struct Step {
   const Call& call;
   Tile<const float, 3> x;
   DotView taps;
-  Tile<float, 3> y;
-  Tile<float, 2> acc;
+  Tile<float, 2> y;
 };
 
 /// What the instruction set decides.
@@ -55,10 +54,8 @@ static void RunStep(const Step& step) {
   const Call& call = step.call;
   const Tile<const float, 3> x = step.x;
   const auto taps = ViewOf<StackOf<PackedB<float>, 2>>(step.taps);
-  const Tile<float, 3> y = step.y;
-  const Tile<float, 2> acc = step.acc;
-  const size_t tile_size = Unsigned(CeilDiv(call.w, int64_t{2})), c_size = Unsigned(call.c),
-  o_size = Unsigned(call.o);
+  const Tile<float, 2> y = step.y;
+  const size_t tile_size = Unsigned(CeilDiv(call.w, int64_t{2})), c_size = Unsigned(call.c);
   // conv2d.yaml:29  for dy in range(0, 3):
   auto products_0 =
       TapList<Dot<float>, 9>({{bh, x.stride[0] * 2}, {tile_size, x.stride[1] * 2}}, c_size);
@@ -69,19 +66,7 @@ static void RunStep(const Step& step) {
       products_0.Add(x.At(dy, dx, 0), taps.At(dy, dx));
     }
   }
-  MultiplyTaps<Dot<float>>(products_0, SumsInRows(acc.At(0, 0), acc.stride[0], /*from_zero=*/true));
-
-  // conv2d.yaml:34  y = reshape(acc, [bh, wide, o])
-  const int64_t quotient = CeilDiv(call.w, int64_t{2});
-  for (size_t tile_i = 0; tile_i < bh; ++tile_i) {
-    for (size_t tile_j = 0; tile_j < tile_size; ++tile_j) {
-      StreamLanes(kFloats, o_size, y.stream, y.At(tile_i, tile_j, 0),
-                  [&](auto at, size_t o_i) HWY_ATTR {
-        const auto acc_0 = at.Load(acc.At(tile_j + Signed(tile_i) * quotient, o_i));
-        at.Store(acc_0, y.At(tile_i, tile_j, o_i));
-      });
-    }
-  }
+  MultiplyTaps<Dot<float>>(products_0, SumsInRows(y.At(0, 0), y.stride[0], /*from_zero=*/true));
 }
 
 static Target MakeTarget(const Call&, const Core&) {
@@ -110,12 +95,9 @@ static void RunGrid(const Call& call, Core& core) {
       Pad<float>(0.0f));
   DotIn<Tiers, float, 4> taps(core, {"taps", 1, 20}, target.taps_format, call.taps,
                               {All(3), All(3), All(call.c), All(call.o)}, NoPad{.reduced = true});
-  Out<Tiers, Rows<float, 3>, 4> y(
+  Out<Tiers, Joined<Rows<float, 2>, 2>, 4> y(
       core, {"y", 2, 22}, call.y,
       {Squeezed(), Blocked(bh), All(CeilDiv(call.w, int64_t{2})), All(call.o)});
-  const size_t acc_count = TileSize<float>(8 * CeilDiv(call.w, int64_t{2}), call.o);
-  float* const acc_memory = Tiers::template Scratch<float>(
-      core, {"acc", 3}, acc_count, {8 * CeilDiv(call.w, int64_t{2}), call.o});
   if (!core.ok()) return;
 
   const auto body = KILN_DISPATCH(RunStep);
@@ -127,8 +109,7 @@ static void RunGrid(const Call& call, Core& core) {
   };
   const auto run_step = [&](const Point<2>& at, const Point<2>& next) {
     const Step step{core, call, x.WaitIn(x_index(at)), taps.WaitIn({0, 0, 0, 0}),
-                    y.Open(y_index(at), at.run),
-                    MakeTile(acc_memory, 8 * CeilDiv(call.w, int64_t{2}), call.o)};
+                    y.Open(y_index(at), at.run)};
     if (!RunBody(body, step)) return;
     if (!next.more || y.Leaves(y_index(next), next.run)) y.CopyOut();
   };
@@ -137,7 +118,7 @@ static void RunGrid(const Call& call, Core& core) {
 }
 }  // namespace kiln::conv2d_text
 
-namespace kiln::inline conv2d_e0004c66 {
+namespace kiln::inline conv2d_30c3d2de {
 Status conv2d(const Tensor<const float>& x, const Tensor<const float>& taps, const Tensor<float>& y,
               Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
@@ -160,5 +141,5 @@ extern "C" KILN_EXPORT int32_t kiln_conv2d(const DLTensor* x, const DLTensor* ta
                                            kiln_status* status) {
   return CallFromC("conv2d", conv2d, status, {"x", "taps", "y", "context"}, x, taps, y, context);
 }
-}  // namespace kiln::inline conv2d_e0004c66
+}  // namespace kiln::inline conv2d_30c3d2de
 #endif

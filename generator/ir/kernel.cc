@@ -15,6 +15,18 @@ int FindNamed(const List& list, std::string_view name) {
 
 }  // namespace
 
+size_t Ref::LastDimOf(size_t view_axis) const {
+  size_t dim = view_dims[view_axis];
+  while (std::count(joined.begin(), joined.end(), dim + 1) > 0) ++dim;
+  return dim;
+}
+
+Size Ref::ExtentOf(size_t view_axis) const {
+  Size extent = 1;
+  for (size_t d = view_dims[view_axis]; d <= LastDimOf(view_axis); ++d) extent = extent * array[d];
+  return extent;
+}
+
 int Kernel::FindRef(std::string_view wanted) const { return FindNamed(refs, wanted); }
 int Kernel::FindDim(std::string_view wanted) const { return FindNamed(dims, wanted); }
 int Kernel::FindAxis(std::string_view wanted) const { return FindNamed(axes, wanted); }

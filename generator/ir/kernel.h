@@ -50,9 +50,11 @@ struct Ref {
   Shape array;                    // of the whole array; scalars: []
   std::vector<BlockDim> block;    // inputs and outputs: one a dimension of the array
   Shape view;                     // what the body sees (scratch, prefetch: the whole)
-  std::vector<size_t> view_dims;  // the array dimension of each view axis
-  NodePtr pad;                    // a kConst of the dtype, or null: undefined
-  NodePtr init;                   // outputs; a kConst, or null
+  std::vector<size_t> view_dims;  // the array dimension of each view axis, …
+  std::vector<size_t> joined;  // … and those that the planner lets the body see as one with the
+                               // dimension before (WithJoinedDimensions)
+  NodePtr pad;                 // a kConst of the dtype, or null: undefined
+  NodePtr init;                // outputs; a kConst, or null
   bool init_undefined = false;
   int buffers = 2;
   int alias = -1;                     // outputs: the input whose memory it takes over
@@ -63,6 +65,10 @@ struct Ref {
 
   /// Of an axis of the view.
   const BlockDim& DimOf(size_t view_axis) const { return block[view_dims[view_axis]]; }
+  /// The last of the array's dimensions that are an axis of the view.
+  size_t LastDimOf(size_t view_axis) const;
+  /// Elements of the array along an axis of the view.
+  Size ExtentOf(size_t view_axis) const;
   int64_t CountOfSemaphores() const {
     return std::accumulate(counts.begin(), counts.end(), int64_t{1}, std::multiplies<>());
   }

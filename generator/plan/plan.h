@@ -165,7 +165,8 @@ struct Dots {
 };
 
 struct Plan {
-  const Kernel* kernel = nullptr;
+  const Kernel* kernel = nullptr;        // the spec's, or
+  std::shared_ptr<const Kernel> joined;  // one whose body sees fewer dimensions
   Table<Space> spaces;
   Table<Loop> loops;
   Table<Buffer> buffers;

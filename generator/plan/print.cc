@@ -73,6 +73,7 @@ class PlanPrinter {
       const OperandPlan& operand = plan_.operands[r];
       std::string text = "operand " + ref.name + ": " + LayoutName(operand.layout);
       if (!operand.reason.empty()) text += " (" + operand.reason + ")";
+      text += JoinedDims(ref);
       for (const Reuse& reuse : operand.reuse) {
         text += ", each";
         for (AxisId axis : reuse.axes) text += " " + AxisName(axis);
@@ -100,6 +101,18 @@ class PlanPrinter {
       Line("value " + stages_.BufferName(b) + ": " + std::string(Name(buffer.dtype)) + "[" + kept +
            "]");
     }
+  }
+
+  /// The array's dimensions that the body sees as one.
+  static std::string JoinedDims(const Ref& ref) {
+    std::string text;
+    for (size_t axis = 0; axis < ref.view_dims.size(); ++axis) {
+      const size_t first = ref.view_dims[axis], last = ref.LastDimOf(axis);
+      if (first == last) continue;
+      text += ", dimensions " + std::to_string(first) + (last == first + 1 ? " and " : " to ") +
+              std::to_string(last) + " as one";
+    }
+    return text;
   }
 
   void Index(const IndexMap& index) {

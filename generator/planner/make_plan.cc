@@ -4,12 +4,14 @@
 #include <stdexcept>
 
 #include "generator/plan/verify.h"
+#include "generator/planner/analyze/joined.h"
 
 namespace kiln {
 
-std::unique_ptr<Plan> MakePlan(const Kernel& kernel, Diagnostics& diagnostics,
-                               std::string_view last) {
+std::unique_ptr<Plan> MakePlan(const Kernel& of, Diagnostics& diagnostics, std::string_view last) {
   auto plan = std::make_unique<Plan>();
+  plan->joined = WithJoinedDimensions(of);
+  const Kernel& kernel = plan->joined ? *plan->joined : of;
   plan->kernel = &kernel;
   const Reduction reduction = FindReduction(kernel);
   const RefId carried = reduction.stay ? RefId() : reduction.accumulator;

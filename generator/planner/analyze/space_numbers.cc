@@ -13,19 +13,18 @@ bool SpaceAnalysis::MayClip(ClassId root) const {
   const auto found = members_.find(root);
   if (found == members_.end()) return false;
   const BlockDim* first = nullptr;
-  Size array;
+  Size size, array;
   for (const Member& m : found->second) {
     const Ref& ref = kernel_[m.ref];
     if (ref.memory == Memory::kAny) return false;
-    const size_t dim = ref.view_dims[m.view_axis];
-    const BlockDim& block = ref.block[dim];
+    const BlockDim& block = ref.DimOf(m.view_axis);
     if (block.kind != BlockDim::Kind::kBlocked) return false;
     if (!first) {
       first = &block;
-      array = ref.array[dim];
+      size = ref.view[m.view_axis], array = ref.ExtentOf(m.view_axis);
       continue;
     }
-    if (!(array == ref.array[dim]) || !(block.size == first->size) ||
+    if (!(array == ref.ExtentOf(m.view_axis)) || !(size == ref.view[m.view_axis]) ||
         ToString(*block.index, kernel_) != ToString(*first->index, kernel_)) {
       return false;
     }

@@ -262,7 +262,7 @@ void FindFreeBlocks(Plan& plan) {
     if (strip && !(WalksRows(kernel, axis) && IsSideBySide(plan, space))) continue;
     const Space& s = plan[space];
     const Ref& ref = kernel[s.ref];
-    const Size& array = ref.array[ref.view_dims[s.view_axis]];
+    const Size array = ref.ExtentOf(s.view_axis);
     const std::optional<int64_t> size = s.extent.Constant();
     const Node& steps = *kernel[axis].steps;
     if (!size || steps.op != Op::kCeilDiv || steps.args[1]->op != Op::kConst ||

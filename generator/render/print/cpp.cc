@@ -45,7 +45,7 @@ constexpr std::string_view kOwnWords =
     "RowRange Rows rows RowsOfBlock RowsOfStay "
     "RowSteps Run run RunBody SmallA SmallAFor SmallB SmallBFor StreamsPieces target Target "
     "MakeTarget DotIn DotView "
-    "DotFormat GatheredBytes ViewOf kDotFormat of_step body "
+    "DotFormat GatheredBytes Joined ViewOf kDotFormat of_step body "
     "run_step RunGrid RunStep Scratch Signed SingleStep size_t Sorted SparsifyMask StackOf "
     "StoredCols "
     "specialization Squeezed start Status status Step step steps StoreOne StreamLanes StripSize "

@@ -68,7 +68,7 @@ std::string BodyView::SpaceName(SpaceId space) const {
     const Buffer& buffer = plan_[BufferOf(r)];
     for (size_t a = 0; a < ref.view_dims.size() && a < buffer.spaces.size(); ++a) {
       if (buffer.spaces[a] != space) continue;
-      if (const DimId dim = dim_of(ref.array[ref.view_dims[a]])) return kernel_[dim].name;
+      if (const DimId dim = dim_of(ref.ExtentOf(a))) return kernel_[dim].name;
     }
   }
   const DimId dim = dim_of(plan_[space].extent);

@@ -23,7 +23,14 @@ std::string SpecializationView::Type(const Ref& ref) const {
   return (ref.role == Role::kOutput ? "" : "const ") + StorageType(ref.dtype);
 }
 
+/// With the array's dimensions that the body sees as one with the dimension before.
 std::string SpecializationView::Format(RefId r) const {
+  std::string joined;
+  for (const size_t dim : kernel_[r].joined) joined += ", " + std::to_string(dim);
+  return joined.empty() ? FormatOfView(r) : "Joined<" + FormatOfView(r) + joined + ">";
+}
+
+std::string SpecializationView::FormatOfView(RefId r) const {
   const Ref& ref = kernel_[r];
   const std::string type = StorageType(ref.dtype);
   const auto stack = [&](const std::string& matrix) {
@@ -121,7 +128,7 @@ std::string SpecializationView::OthersPerElement(RefId r) const {
   const Space& space = plan_[others];
   if (!axis_of_others && space.clipped && extent->Constant()) {  // such as one query of attention
     const Ref& ref = kernel_[space.ref];
-    const Size& of_array = ref.array[ref.view_dims[space.view_axis]];
+    const Size of_array = ref.ExtentOf(space.view_axis);
     count = "RowsOfBlock(" + count + ", " + walk_.Print(of_array) + ")";
   }
   for (const Reuse& reuse : operand.reuse) {
@@ -139,8 +146,7 @@ std::string SpecializationView::OthersPerElement(RefId r) const {
 
 /// Elements from one row of the matrix to the next.
 std::string SpecializationView::RowStride(RefId r) const {
-  return "call." + names_[ArrayOf(r)] + ".stride[" + std::to_string(kernel_[r].view_dims.front()) +
-         "]";
+  return "call." + names_[ArrayOf(r)] + ".stride[" + std::to_string(kernel_[r].LastDimOf(0)) + "]";
 }
 
 std::string SpecializationView::Operand(RefId r) const {

@@ -90,6 +90,7 @@ class SpecializationView {
   void VisitsOf(RefId ref, std::vector<Fields>* visits);
   std::string Type(const Ref& ref) const;
   std::string Format(RefId ref) const;
+  std::string FormatOfView(RefId ref) const;
   bool IsOfDot(RefId ref) const;
   std::string Blocks(RefId ref) const;
   /// The extent of a dimension of the space: a member of Blocks where that is free.

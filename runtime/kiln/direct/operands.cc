@@ -155,7 +155,7 @@ void DotCopies<R>::Begin(int64_t window) {
   if (always_in_place_ && !packs_later_) return;
   // Where only blocks at an edge are copied, they are few.
   if (format_.is_in_place(tensor_, Unragged(this->blocks_))) window = 0;
-  this->Reserve(Signed(format_.bytes(this->blocks_.shape())), window);
+  this->Reserve(Signed(format_.bytes(tensor_, this->blocks_.shape())), window);
 }
 
 template <int R>

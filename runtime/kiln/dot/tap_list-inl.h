@@ -72,9 +72,9 @@ class RowWalk {
   int64_t offset_ = 0;
 };
 
-/// Whether rows of windows are gathered, those of all taps side by side, before tiles read them:
-/// where k-groups are not single elements as memory has them. A row may end within one, and AMX
-/// reads rows that are evenly apart.
+/// Whether rows of windows may have to be gathered, those of all taps side by side, before tiles
+/// read them: where k-groups are not single elements as memory has them. A row may end within one,
+/// and AMX reads rows that are evenly apart.
 template <class Dot>
 constexpr bool kGathersTaps = !std::is_same_v<typename Dot::A, typename Dot::KGroup>;
 
@@ -102,7 +102,8 @@ struct Taps {
   size_t count = 0;
   const typename Dot::A* const* windows = nullptr;  // the first element of each
   const Tap<KGroup>* list = nullptr;
-  KGroup* gathered = nullptr;  // memory for rows (gathered_taps-inl.h)
+  KGroup* gathered =
+      nullptr;  // memory for rows (gathered_taps-inl.h); null: they are read in place
 };
 
 /// Up to kMost taps.
@@ -133,10 +134,28 @@ class TapList {
   const Taps<Dot>& Get() {
     taps_.windows = windows_.data();
     taps_.list = list_.data();
+    if constexpr (kGathersTaps<Dot> && kIsPlain<Dot, A> && Dot::kFlip == 0) {
+      if (!UsesAmx<Dot>() && AreOfKGroups()) ReadInPlace();
+    }
     return taps_;
   }
 
  private:
+  static constexpr int64_t kKPerGroup{Dot::kKPerGroup};
+
+  /// Whether rows begin and end with k-groups, seen from the first one.
+  bool AreOfKGroups() const {
+    int64_t odd = static_cast<int64_t>(taps_.depth) % kKPerGroup;
+    for (size_t l = 0; l < taps_.rows.rank; ++l) odd |= taps_.rows.levels[l].stride % kKPerGroup;
+    for (size_t t = 0; t < taps_.count; ++t) odd |= (windows_[t] - windows_[0]) % kKPerGroup;
+    return odd == 0;
+  }
+  void ReadInPlace() {
+    taps_.gathered = nullptr;
+    for (size_t t = 0; t < taps_.count; ++t)
+      list_[t].k = static_cast<ptrdiff_t>((windows_[t] - windows_[0]) / kKPerGroup);
+  }
+
   Taps<Dot> taps_;
   std::array<const A*, kMost> windows_;
   std::array<Tap<KGroup>, kMost> list_;

@@ -74,14 +74,17 @@ HWY_INLINE void ForTapTiles(const Taps<Dot>& taps, const Fn& fn) {
   // The rows of windows that stay in the L2 while all panels of B are read.
   const size_t row_bytes = taps.groups * sizeof(KGroup);
   const size_t l2_bytes = kTypicalCpu.l2_bytes;
+  const bool gathers = kGathersTaps<Dot> && taps.gathered != nullptr;
   const size_t pass =
-      kGathersTaps<Dot> ? GatheredRows<Dot>(to_row)
-                        : HWY_MAX(l2_bytes / 2 / HWY_MAX(row_bytes, 1) / kTileRows, 1) * kTileRows;
+      gathers ? GatheredRows<Dot>(to_row)
+              : HWY_MAX(l2_bytes / 2 / HWY_MAX(row_bytes, 1) / kTileRows, 1) * kTileRows;
   // A large B has left the L2 when the next rows are multiplied (as ViewOfB has it).
   const bool large = taps.count * taps.cols * row_bytes > l2_bytes / 4;
   for (size_t begin = 0; begin < count; begin += pass) {
     const size_t end = HWY_MIN(begin + pass, count);
-    if constexpr (kGathersTaps<Dot>) GatherTaps(taps, begin, end);
+    if constexpr (kGathersTaps<Dot>) {
+      if (gathers) GatherTaps(taps, begin, end);
+    }
     for (size_t c = 0, vectors = 0; c < taps.cols; c += vectors * n) {
       vectors = TileVectors(DivUp(taps.cols - c, n));
       const size_t width = HWY_MAX(vectors, 2) * n;
@@ -94,10 +97,10 @@ HWY_INLINE void ForTapTiles(const Taps<Dot>& taps, const Fn& fn) {
                                                            : kTileRows / 2;
         const size_t rows = HWY_MIN(tile_rows, end - r);
         for (size_t i = 0; i < HWY_MIN(tile_rows, kTileRows); ++i) {
-          if constexpr (kGathersTaps<Dot>) {
+          if (gathers) {
             tile.rows[i] = taps.gathered + (r - begin + HWY_MIN(i, rows - 1)) * to_row;
           } else {
-            tile.rows[i] = taps.windows[0] + walk.offset();
+            tile.rows[i] = reinterpret_cast<const KGroup*>(taps.windows[0] + walk.offset());
             if (i + 1 < rows || (i < rows && r + rows < end)) walk.Next();
           }
         }
@@ -172,10 +175,15 @@ HWY_NOINLINE void AddTaps(const Taps<Dot>& taps, const SumsInRows<typename Dot::
   constexpr hn::ScalableTag<Acc> da;
   constexpr size_t kRows = kMostTileRows<Arithmetic>;
   const size_t n = hn::Lanes(da);
+  // A tile of so many k-groups waits long enough for the rows that it will store.
+  const bool prefetches = sums.from_zero && taps.count * taps.groups >= 64;
   HWY_ALIGN Acc own[kRows * kTileVectors * hn::MaxLanes(da)];
   ForTapTiles(taps, [&](TapTile<Arithmetic>& tile, size_t tile_rows, size_t rows, size_t vectors,
                         size_t r, size_t c) HWY_ATTR {
     if (rows == tile_rows && c + vectors * n <= taps.cols) {
+      for (size_t i = 0; prefetches && i < rows; ++i) {
+        for (size_t v = 0; v < vectors; ++v) PrefetchToL1(sums.At(r + i, c + v * n));
+      }
       tile.sums = sums.At(r, c), tile.sums_to_row = sums.to_row;
       tile.sums_to_vector = static_cast<ptrdiff_t>(n);
       tile.from_zero = sums.from_zero;

@@ -79,10 +79,10 @@ struct Emulated {
                             const Tensor<const T>& tensor, const std::array<BlockDim, R>& dims,
                             const Pad<T>& pad = NoPad(), int buffers = 2, int64_t /*window*/ = 0,
                             int64_t /*others*/ = 0)
-        : internal::EmulatedDotIn<R>(core, operand, tensor.data,
-                                     {tensor.template extents<R>(), dims},
-                                     internal::ElementTypeOf<T>(), format, &tensor_, &pad_, buffers,
-                                     internal::HoleOf(pad)),
+        : internal::EmulatedDotIn<R>(
+              core, operand, tensor.data, {tensor.template extents<R>(), dims},
+              internal::ElementTypeOf<T>(), format, format.bytes(&tensor, ShapeOf<R>(dims)),
+              &tensor_, &pad_, buffers, internal::HoleOf(pad)),
           tensor_(tensor),
           pad_(internal::PadOf(core.options(), pad)) {}
 

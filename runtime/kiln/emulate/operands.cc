@@ -106,10 +106,9 @@ void EmulatedIn<R>::Finish(Slot& slot, const Box<R>& box) {
 template <int R>
 EmulatedDotIn<R>::EmulatedDotIn(Core& core, const Operand& operand, const void* array,
                                 const Blocks<R>& blocks, const ElementType& element,
-                                const DotFormat<R>& format, const void* tensor, const void* pad,
-                                int buffers, Hole hole)
-    : EmulatedIn<R>(core, operand, array, blocks, element, format.bytes(blocks.shape()), buffers,
-                    hole),
+                                const DotFormat<R>& format, size_t bytes, const void* tensor,
+                                const void* pad, int buffers, Hole hole)
+    : EmulatedIn<R>(core, operand, array, blocks, element, bytes, buffers, hole),
       format_(format),
       tensor_(tensor),
       pad_(pad) {}

@@ -77,8 +77,8 @@ class EmulatedDotIn : private EmulatedIn<R> {
  protected:
   /// `array`: the address of the first element of `tensor`, which like `pad` may be made later.
   EmulatedDotIn(Core& core, const Operand& operand, const void* array, const Blocks<R>& blocks,
-                const ElementType& element, const DotFormat<R>& format, const void* tensor,
-                const void* pad, int buffers, Hole hole);
+                const ElementType& element, const DotFormat<R>& format, size_t bytes,
+                const void* tensor, const void* pad, int buffers, Hole hole);
   ~EmulatedDotIn() = default;
 
  private:

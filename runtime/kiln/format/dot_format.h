@@ -51,7 +51,7 @@ struct DotBlock {
 template <int R>
 struct DotFormat {
   size_t bits;  // of an element
-  size_t (*bytes)(const Shape<R>& block);
+  size_t (*bytes)(const void* tensor, const Shape<R>& block);
   bool (*is_in_place)(const void* tensor, const Box<R>& box);
   /// Whether packing does not pay in products with so many rows or columns of the other operand;
   /// null: that does not matter.
@@ -71,7 +71,12 @@ struct TableOf {
   static const Tensor<const T>& TensorOf(const void* tensor) {
     return *static_cast<const Tensor<const T>*>(tensor);
   }
-  static size_t Bytes(const Shape<R>& block) { return Format::Bytes(block); }
+  static size_t Bytes(const void* tensor, const Shape<R>& block) {
+    if constexpr (requires { Format::Bytes(TensorOf(tensor), block); })
+      return Format::Bytes(TensorOf(tensor), block);
+    else
+      return Format::Bytes(block);
+  }
   static bool IsInPlace(const void* tensor, const Box<R>& box) {
     return Format::IsInPlace(TensorOf(tensor), box);
   }

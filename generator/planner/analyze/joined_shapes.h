@@ -1,0 +1,28 @@
+#pragma once
+
+#include "generator/ir/kernel.h"
+
+/// Shapes in which neighbouring dimensions are one.
+namespace kiln {
+
+/// The dimensions of `whole`, in order, of which each dimension of `joined` is made; empty: it is
+/// not `whole` with some neighbours as one.
+std::vector<std::vector<size_t>> PartsOf(const Shape& whole, const Shape& joined);
+/// Whether it is, and another shape beyond dimensions of extent 1.
+bool Joins(const Shape& whole, const Shape& joined);
+
+/// The shape without its dimensions of extent 1.
+Shape BeyondOne(const Shape& shape);
+
+/// What a value that broadcasts to `whole` is where that is seen as `joined`: a dimension of it is
+/// made of all the extents of `whole` or of none. None: it has some of them.
+std::optional<Shape> SeenBeside(const Shape& value, const Shape& whole, const Shape& joined);
+
+/// Whether elements of an operand's blocks stay in rows, and at their places in these, when the
+/// body sees its view as `joined`: of dimensions that become one all but the first have to be
+/// whole, and the last dimension stays what it is.
+bool CanJoin(const Ref& ref, const Shape& joined);
+/// Lets the body see it so.
+void JoinView(Ref& ref, const Shape& joined);
+
+}  // namespace kiln

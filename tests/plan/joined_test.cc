@@ -1,0 +1,125 @@
+// Which operands a body sees with neighbouring dimensions as one.
+#include "generator/planner/analyze/joined_shapes.h"
+#include "tests/plan/plan_testing.h"
+
+namespace kiln {
+namespace {
+
+/// Blocks of 4 rows of images x and r, and of the image y of products with f. `block`: those of x.
+std::string OfImages(const std::string& body, const std::string& block = "null, 4, all, all",
+                     const std::string& index = "b, i, 0, 0", const std::string& type = "f32") {
+  const auto image = [&](const std::string& name, const std::string& channels,
+                         const std::string& cut) {
+    return "  " + name + ":\n    array: " + type + "[images, h, w, " + channels +
+           "]\n    block: " + cut + "\n    index: " + index + "\n";
+  };
+  return "kernel: k\ngrid: {b: images, i: \"cdiv(h, 4)\"}\ninputs:\n" + image("x", "c", block) +
+         image("r", "o", "null, 4, all, all") + "  f: " + type + "[c, o]\noutputs:\n" +
+         image("y", "o", "null, 4, all, all") + "body: |\n" + body;
+}
+
+/// The operands in whose blocks two dimensions are one.
+std::string JoinedIn(const std::string& text) {
+  const Planned planned = PlanOf(text);
+  std::string names;
+  for (const Ref& ref : planned.plan->kernel->refs)
+    if (!ref.joined.empty()) names += (names.empty() ? "" : " ") + ref.name;
+  return names;
+}
+
+constexpr const char* kProduct = "  y = reshape(dot(reshape(x, [4 * w, c]), f), [4, w, o])\n";
+
+TEST_CASE("Pixels that a body sees as rows of a matrix are rows of a matrix") {
+  CHECK(JoinedIn(OfImages(kProduct)) == "x y");
+  const Planned planned = PlanOf(OfImages(kProduct));
+  const std::string plan = ToString(*planned.plan);
+  INFO(plan);
+  CHECK(Has(plan,
+            "operand x: packed as A (only dots read it: its copy packs it), dimensions 1 and "
+            "2 as one"));
+  CHECK(!Has(plan, "value "));  // nothing is copied
+}
+
+TEST_CASE("So are those that go into it, or are made of it, element by element") {
+  CHECK(JoinedIn(OfImages("  let p = dot(reshape(x * 2, [4 * w, c]), f)\n"
+                          "  let sum = reshape(p, [4, w, o]) + r\n"
+                          "  y = where(sum > 0, sum, 0)\n")) == "x r y");
+  CHECK(JoinedIn(OfImages("  var sum: f32[4, w, o] = 0\n"
+                          "  for n in range(0, 2):\n"
+                          "    sum += reshape(dot(reshape(x, [4 * w, c]), f), [4, w, o])\n"
+                          "  y = sum\n")) == "x y");
+  // One value of each pixel, and one of each channel.
+  CHECK(JoinedIn(OfImages("  let p = reshape(dot(reshape(x, [4 * w, c]), f), [4, w, o])\n"
+                          "  y = p * broadcast(r[:, :, ds(0, 1)], [4, w, o])\n")) == "x");
+  CHECK(JoinedIn(OfImages("  let p = reshape(dot(reshape(x, [4 * w, c]), f), [4, w, o])\n"
+                          "  y = p + f[0] + 1\n")) == "x y");
+}
+
+TEST_CASE("A dimension of one element in front may be left out") {
+  const std::string one = "1, 4, all, all";
+  CHECK(JoinedIn(OfImages("  y = reshape(dot(reshape(x[0], [4 * w, c]), f), [4, w, o])\n", one)) ==
+        "x y");
+  CHECK(JoinedIn(OfImages("  y = reshape(dot(reshape(x, [4 * w, c]), f), [4, w, o])\n", one)) ==
+        "x y");
+}
+
+TEST_CASE("An operand keeps its dimensions where a body sees them") {
+  const std::string product = kProduct;
+  CHECK(JoinedIn(OfImages(product + "  assert x[0, 0, 0] >= 0, \"no\"\n")) == "y");
+  CHECK(JoinedIn(OfImages("  let v = where(inside(x), x, 0)\n"
+                          "  y = reshape(dot(reshape(v, [4 * w, c]), f), [4, w, o])\n")) == "y");
+  CHECK(JoinedIn(OfImages("  let p = reshape(dot(reshape(x, [4 * w, c]), f), [4, w, o])\n"
+                          "  y = p\n"
+                          "  y[0] = p[0] * 2\n")) == "x");
+  CHECK(JoinedIn(OfImages("  let p = reshape(dot(reshape(x, [4 * w, c]), f), [4, w, o])\n"
+                          "  y = p + sum(p, axis=1, keep=true)\n")) == "x");
+  CHECK(JoinedIn(OfImages("  y = reshape(dot(reshape(x, [4 * w, c]), f), [4, w, o])\n"
+                          "  y = y + f32(iota([4, w, o], axis=1))\n")) == "x");
+}
+
+TEST_CASE("Elements of blocks have to be where one stride finds them") {
+  const auto x = [](const std::string& array, const std::string& block, const std::string& index,
+                    const std::string& value) {
+    return JoinedIn(
+        "kernel: k\ngrid: {i: \"cdiv(h, 4)\"}\ninputs:\n  x: {array: \"" + array + "\", block: \"" +
+        block + "\", index: \"" + index +
+        "\"}\noutputs:\n  y: {array: \"f32[h, 1]\", block: \"4, all\", index: \"i, 0\", "
+        "init: 0}\nbody: |\n  let m = " +
+        value + "\n  y = f32(sum(m) > 0)\n");
+  };
+  const std::string rows = "reshape(x, [4 * 8, 6])";
+  CHECK(x("f32[h, 8, 6]", "4, all, all", "i, 0, 0", rows) == "x");
+  CHECK(x("f32[h, 8, 6]", "4, 8, all", "i, 0, 0", rows) == "x");
+  CHECK(x("f32[h, w, 6]", "4, 8, all", "i, 0, 0", rows) == "");
+  CHECK(x("f32[h, n, 8, 6]", "4, null, all, all", "i, 0, 0, 0", rows) == "");
+  CHECK(x("f32[n, h, 8, 6]", "null, 4, all, all", "0, i, 0, 0", rows) == "x");
+  // A body's last dimension is the array's.
+  CHECK(x("f32[h, 8, 6]", "4, all, all", "i, 0, 0", "reshape(x, [4, 8 * 6])") == "");
+  CHECK(x("f32[h, 8, 6]", "4, all, all", "i, 0, 0", "reshape(x, [4 * 8 * 6])") == "");
+  // Elements with halves of bytes, and blocks whose ends a call decides.
+  CHECK(x("i4[h, 8, 6]", "4, all, all", "i, 0, 0", "i32(" + rows + ")") == "");
+  CHECK(x("f32[h, 8, 6]", "bounded(4), all, all", "ds(i, 2), 0, 0", rows) == "");
+  CHECK(x("f32[h, 8, 6]", "element(4, halo=(1, 0)), all, all", "i, 0, 0", rows) == "x");
+}
+
+TEST_CASE("Shapes with some neighbours as one") {
+  const auto sizes = [](std::initializer_list<int64_t> extents) {
+    return Shape(extents.begin(), extents.end());
+  };
+  CHECK(Joins(sizes({2, 3, 5}), sizes({6, 5})));
+  CHECK(Joins(sizes({2, 3, 5}), sizes({2, 15})));
+  CHECK(Joins(sizes({2, 3, 5}), sizes({30})));
+  CHECK(!Joins(sizes({2, 3, 5}), sizes({10, 3})));
+  CHECK(!Joins(sizes({2, 3, 5}), sizes({2, 3})));
+  CHECK(!Joins(sizes({6, 5}), sizes({2, 3, 5})));
+  CHECK(!Joins(sizes({1, 6, 5}), sizes({6, 5})));
+  CHECK(SeenBeside(sizes({5}), sizes({2, 3, 5}), sizes({6, 5})) == sizes({5}));
+  CHECK(SeenBeside(sizes({2, 3, 1}), sizes({2, 3, 5}), sizes({6, 5})) == sizes({6, 1}));
+  CHECK(SeenBeside(sizes({1, 1, 5}), sizes({2, 3, 5}), sizes({6, 5})) == sizes({1, 5}));
+  CHECK(SeenBeside({}, sizes({2, 3, 5}), sizes({6, 5})) == Shape());
+  CHECK(!SeenBeside(sizes({3, 5}), sizes({2, 3, 5}), sizes({6, 5})));
+  CHECK(!SeenBeside(sizes({2, 1, 5}), sizes({2, 3, 5}), sizes({6, 5})));
+}
+
+}  // namespace
+}  // namespace kiln
