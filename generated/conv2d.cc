@@ -55,7 +55,8 @@ static void RunStep(const Step& step) {
   const Tile<const float, 3> x = step.x;
   const auto taps = ViewOf<StackOf<PackedB<float>, 2>>(step.taps);
   const Tile<float, 2> y = step.y;
-  const size_t tile_size = Unsigned(CeilDiv(call.w, int64_t{2})), c_size = Unsigned(call.c);
+  const size_t tile_size = Unsigned(CeilDiv(call.w, int64_t{2})), tile_size_0 = y.high[0],
+  c_size = Unsigned(call.c);
   // conv2d.yaml:29  for dy in range(0, 3):
   auto products_0 =
       TapList<Dot<float>, 9>({{bh, x.stride[0] * 2}, {tile_size, x.stride[1] * 2}}, c_size);
@@ -66,7 +67,8 @@ static void RunStep(const Step& step) {
       products_0.Add(x.At(dy, dx, 0), taps.At(dy, dx));
     }
   }
-  MultiplyTaps<Dot<float>>(products_0, SumsInRows(y.At(0, 0), y.stride[0], /*from_zero=*/true));
+  MultiplyTaps<Dot<float>>(tile_size_0, products_0,
+                           SumsInRows(y.At(0, 0), y.stride[0], /*from_zero=*/true));
 }
 
 static Target MakeTarget(const Call&, const Core&) {
@@ -97,7 +99,7 @@ static void RunGrid(const Call& call, Core& core) {
                               {All(3), All(3), All(call.c), All(call.o)}, NoPad{.reduced = true});
   Out<Tiers, Joined<Rows<float, 2>, 2>, 4> y(
       core, {"y", 2, 22}, call.y,
-      {Squeezed(), Blocked(bh), All(CeilDiv(call.w, int64_t{2})), All(call.o)});
+      {Squeezed(), Clipped(bh), All(CeilDiv(call.w, int64_t{2})), All(call.o)});
   if (!core.ok()) return;
 
   const auto body = KILN_DISPATCH(RunStep);

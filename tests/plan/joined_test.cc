@@ -102,6 +102,24 @@ TEST_CASE("Elements of blocks have to be where one stride finds them") {
   CHECK(x("f32[h, 8, 6]", "element(4, halo=(1, 0)), all, all", "i, 0, 0", rows) == "x");
 }
 
+TEST_CASE("Rows of a product that are beyond the array are not computed") {
+  const std::string conv =
+      "kernel: k\ngrid: {i: \"cdiv(h, 4)\"}\ninputs:\n  x: {array: \"f32[h, w, 8]\", block: "
+      "\"element(6, halo=(1, 1)), element(w + 2, halo=(1, 1)), all\", index: \"4 * i, 0, 0\", pad: "
+      "0}\n  f: f32[3, 8, 16]\noutputs:\n  y: {array: \"f32[h, w, 16]\", block: \"4, all, all\", "
+      "index: \"i, 0, 0\"}\nbody: |\n  var sums: f32[4 * w, 16] = 0\n  for n in range(0, 3):\n"
+      "    sums += dot(reshape(x[ds(n, 4), ds(n, w)], [4 * w, 8]), f[n])\n";
+  const auto stops = [&](const std::string& rest) {
+    const std::string plan = ToString(*PlanOf(conv + rest).plan);
+    INFO(plan);
+    CHECK(Has(plan, "taps"));
+    return Has(plan, "4*w, stops at the edge of y along 0");
+  };
+  CHECK(stops("  y = reshape(sums, [4, w, 16])\n"));
+  CHECK(stops("  y = reshape(max(sums, 0), [4, w, 16])\n"));
+  CHECK(!stops("  y = reshape(sums, [4, w, 16]) + max(sums)\n"));
+}
+
 TEST_CASE("Shapes with some neighbours as one") {
   const auto sizes = [](std::initializer_list<int64_t> extents) {
     return Shape(extents.begin(), extents.end());

@@ -261,6 +261,10 @@ SpaceAnalysis::Classes SpaceAnalysis::Multiplied(const Node& node,
     Pin(k_right);
   }
   left[rank - 1] = args[1][rank - 1];
+  // Each row is a product of its own: where a reshape looks at all rows of A, not all of these need
+  // be computed.
+  const bool regroups = node.args[0]->op == Op::kReshape && RegroupsDimensions(*node.args[0]);
+  if (regroups && left[rank - 2]) left[rank - 2] = NewClass(node.shape[rank - 2]);
   return left;
 }
 

@@ -132,7 +132,7 @@ std::optional<stage::Tap> Lowering::TapOf(const Node& operand, DType element, co
   Point point = batch;
   point.push_back(r);
   point.push_back(c);
-  Dividing dividing{tap.depth, {}};
+  Dividing dividing{tap.depth, {}, /*may_stop=*/true};
   Dividing* const outside = std::exchange(dividing_, &dividing);
   Stage load = Of(stage::Assign{{}, Value(value, Aligned(point, value.shape))});
   dividing_ = outside;

@@ -135,6 +135,7 @@ class Lowering {
   struct Dividing {
     LoopId lanes;
     std::vector<DividedLoop> loops;
+    bool may_stop = false;  // whether not all turns of the parts need be taken
   };
   /// While it lives, no loop may be divided: for nests of their own.
   class Undivided {

@@ -201,7 +201,7 @@ bool Lowering::Divide(const Coordinate& c, const Size& all, const Shape& shape,
                       const std::vector<size_t>& dims, Point* whole) {
   if (!c.loop && !c.offset) return true;  // 0
   if (!dividing_ || !c.loop || !c.IsPlain() || c.loop == dividing_->lanes) return false;
-  if (spaces_.spaces()[plan_[c.loop].space].clipped) return false;
+  if (spaces_.spaces()[plan_[c.loop].space].clipped && !dividing_->may_stop) return false;
   Loops parts;
   Shape extents;
   for (const size_t d : dims) extents.push_back(shape[d]);

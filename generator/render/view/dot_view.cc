@@ -143,6 +143,7 @@ void BodyView::TapsOf(const stage::Dot& dot, Fields* fields) {
             Stride(tap->place, loop) + "}";
   }
   fields->Set("taps_name", taps_);
+  fields->Set("rows", Count(plan_[dot.row].space));
   fields->Set("most_taps", std::to_string(dot.tap_count));
   fields->Set("tap_rows", "{" + rows + "}");
   fields->Set("depth", Count(dot.depth));

@@ -37,11 +37,6 @@ struct RowLevels {
   RowLevels(std::initializer_list<RowLevel> given) : rank(given.size()) {
     std::copy(given.begin(), given.end(), levels.begin());
   }
-  size_t Count() const {
-    size_t count = 1;
-    for (size_t l = 0; l < rank; ++l) count *= levels[l].count;
-    return count;
-  }
 };
 
 /// A walk over the rows of windows: how far each is from the first.
@@ -96,9 +91,10 @@ struct Taps {
   size_t ToRow() const { return AmxRowKGroups(GroupsOfRow()); }
 
   RowLevels rows;
-  size_t depth;     // elements of each row of a window
-  size_t groups;    // its k-groups, as they are packed
-  size_t cols = 0;  // of all matrices
+  size_t row_count = 0;  // of which so many are multiplied
+  size_t depth;          // elements of each row of a window
+  size_t groups;         // its k-groups, as they are packed
+  size_t cols = 0;       // of all matrices
   size_t count = 0;
   const typename Dot::A* const* windows = nullptr;  // the first element of each
   const Tap<KGroup>* list = nullptr;
@@ -114,7 +110,7 @@ class TapList {
 
  public:
   TapList(std::initializer_list<RowLevel> rows, size_t depth, void* gathered = nullptr)
-      : taps_{RowLevels(rows), depth, PackedKGroupsOf<Dot>(depth)} {
+      : taps_{RowLevels(rows), 0, depth, PackedKGroupsOf<Dot>(depth)} {
     taps_.gathered = static_cast<KGroup*>(gathered);
   }
 
@@ -131,7 +127,8 @@ class TapList {
       list_[tap].k = a - windows_[0];
   }
   /// Only as long as this is where it is.
-  const Taps<Dot>& Get() {
+  const Taps<Dot>& Get(size_t row_count) {
+    taps_.row_count = row_count;
     taps_.windows = windows_.data();
     taps_.list = list_.data();
     if constexpr (kGathersTaps<Dot> && kIsPlain<Dot, A> && Dot::kFlip == 0) {

@@ -63,7 +63,7 @@ HWY_INLINE void ForTapTiles(const Taps<Dot>& taps, const Fn& fn) {
   using KGroup = typename D::KGroup;
   constexpr bool kMayBeAmx = D::kAmx != AmxElements::kNone;
   const size_t n = hn::Lanes(hn::ScalableTag<KGroup>());
-  const size_t count = taps.rows.Count(), to_row = taps.ToRow();
+  const size_t count = taps.row_count, to_row = taps.ToRow();
   TapTile<D> tile;
   tile.taps = taps.list, tile.count = taps.count, tile.depth = taps.groups;
   tile.to_row = static_cast<ptrdiff_t>(to_row);
@@ -118,18 +118,18 @@ HWY_INLINE void ForTapTiles(const Taps<Dot>& taps, const Fn& fn) {
   }
 }
 
-/// Multiplies all taps. For each vector of a tile `start(at, r, c)` gives
-/// what its sums begin with, if it gives anything, and `finish(at, sum, r, c)` gets them.
+/// Multiplies the first `row_count` rows of all taps. For each vector of a tile `start(at, r, c)`
+/// gives what its sums begin with, if it gives anything, and `finish(at, sum, r, c)` gets them.
 template <class Dot, size_t kMost, class Start = Nothing, class Finish = Nothing>
-HWY_INLINE void MultiplyTaps(TapList<Dot, kMost>& list, TileSums, const Start& start = Start(),
-                             const Finish& finish = Finish()) {
+HWY_INLINE void MultiplyTaps(size_t row_count, TapList<Dot, kMost>& list, TileSums,
+                             const Start& start = Start(), const Finish& finish = Finish()) {
   using D = ColumnTag<Dot>;
   using Acc = typename Dot::Acc;
   using Arithmetic = typename Dot::Arithmetic;
   constexpr hn::ScalableTag<Acc> da;
   constexpr bool kGives = kStartGives<D, Start>;
   constexpr size_t kRows = kMostTileRows<Arithmetic>;
-  const Taps<Dot>& taps = list.Get();
+  const Taps<Dot>& taps = list.Get(row_count);
   const size_t n = hn::Lanes(da);
   HWY_ALIGN Acc own[kRows * kTileVectors * hn::MaxLanes(da)];
   ForTapTiles(taps, [&](TapTile<Arithmetic>& tile, size_t tile_rows, size_t rows, size_t vectors,
@@ -221,8 +221,9 @@ KILN_TAPS void GatherTaps(const Taps<Dot<bf16>>&, size_t begin, size_t end);
 KILN_TAPS void GatherTaps(const Taps<Dot<int8_t>>&, size_t begin, size_t end);
 
 template <class Dot, size_t kMost>
-HWY_INLINE void MultiplyTaps(TapList<Dot, kMost>& list, const SumsInRows<typename Dot::Acc>& sums) {
-  AddTaps(list.Get(), sums);
+HWY_INLINE void MultiplyTaps(size_t row_count, TapList<Dot, kMost>& list,
+                             const SumsInRows<typename Dot::Acc>& sums) {
+  AddTaps(list.Get(row_count), sums);
 }
 
 }  // namespace HWY_NAMESPACE

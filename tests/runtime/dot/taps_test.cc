@@ -114,14 +114,14 @@ std::string CheckSizes(const Sizes& s) {
   std::vector<Acc> in_rows(rows * static_cast<size_t>(to_row), Acc{7}), in_tiles(rows * cols);
   for (const bool zero : {true, false}) {
     auto list = list_of();
-    MultiplyTaps<Dot<T>>(list, SumsInRows<Acc>(in_rows.data(), to_row, zero));
+    MultiplyTaps<Dot<T>>(rows, list, SumsInRows<Acc>(in_rows.data(), to_row, zero));
   }
   auto list = list_of();
   const auto start = [&](auto at, size_t, size_t c)
                          HWY_ATTR { return at.Load(data.starts.data() + c); };
   const auto finish = [&](auto at, auto sum, size_t r, size_t c)
                           HWY_ATTR { at.Store(sum, &in_tiles[r * cols + c]); };
-  MultiplyTaps<Dot<T>>(list, TileSums(), start, finish);
+  MultiplyTaps<Dot<T>>(rows, list, TileSums(), start, finish);
   for (size_t r = 0; r < rows; ++r) {
     for (size_t c = 0; c < static_cast<size_t>(to_row); ++c) {
       const std::string where = " of " + std::to_string(s.channels) + " channels at (" +
