@@ -63,6 +63,21 @@ TEST_CASE("A dimension of one element in front may be left out") {
         "x y");
 }
 
+TEST_CASE("Scratch has the dimensions in which it is added up") {
+  const std::string text =
+      "kernel: k\ngrid: {i: \"cdiv(h, 4)\", l: \"cdiv(c, 8)\"}\n"
+      "dimension_semantics: [parallel, arbitrary]\ninputs:\n"
+      "  x: {array: \"f32[h, w, c]\", block: \"4, all, 8\", index: \"i, 0, l\", pad: 0}\n"
+      "  f: {array: \"f32[c, 16]\", block: \"8, all\", index: \"l, 0\", pad: 0}\noutputs:\n"
+      "  y: {array: \"f32[h, w, 16]\", block: \"4, all, all\", index: \"i, 0, 0\"}\nscratch:\n"
+      "  sums: f32[4, w, 16]\nbody: |\n  when first(l):\n    sums = 0\n"
+      "  sums += reshape(dot(reshape(x, [4 * w, 8]), f), [4, w, 16])\n"
+      "  when last(l):\n    y = sums\n";
+  CHECK(JoinedIn(text) == "x y");
+  const std::string plan = ToString(*PlanOf(text).plan);
+  CHECK(Has(plan, "scratch sums: register tiles, since only dots touch it"));
+}
+
 TEST_CASE("An operand keeps its dimensions where a body sees them") {
   const std::string product = kProduct;
   CHECK(JoinedIn(OfImages(product + "  assert x[0, 0, 0] >= 0, \"no\"\n")) == "y");

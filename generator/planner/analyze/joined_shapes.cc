@@ -78,7 +78,9 @@ std::vector<std::vector<size_t>> PartsOfView(const Ref& ref, const Shape& joined
 }  // namespace
 
 bool CanJoin(const Ref& ref, const Shape& joined) {
-  if (!IsPipelined(ref) || ref.memory != Memory::kVmem || IsPacked(ref.dtype)) return false;
+  if (ref.memory != Memory::kVmem || IsPacked(ref.dtype)) return false;
+  if (ref.role == Role::kScratch) return Joins(ref.view, joined);
+  if (!IsPipelined(ref)) return false;
   const auto parts = PartsOfView(ref, joined);
   if (parts.empty() || parts.back().size() != 1) return false;
   bool joins = false;
@@ -94,6 +96,10 @@ bool CanJoin(const Ref& ref, const Shape& joined) {
 }
 
 void JoinView(Ref& ref, const Shape& joined) {
+  if (ref.role == Role::kScratch) {
+    ref.view = joined;  // `array` stays what budgets count
+    return;
+  }
   const auto parts = PartsOfView(ref, joined);
   std::vector<size_t> dims;
   std::vector<BlockDim>& block = ref.block;

@@ -18,9 +18,9 @@ Shape BeyondOne(const Shape& shape);
 /// made of all the extents of `whole` or of none. None: it has some of them.
 std::optional<Shape> SeenBeside(const Shape& value, const Shape& whole, const Shape& joined);
 
-/// Whether elements of an operand's blocks stay in rows, and at their places in these, when the
-/// body sees its view as `joined`: of dimensions that become one all but the first have to be
-/// whole, and the last dimension stays what it is.
+/// Whether the elements of a ref stay where they are when the body sees its view as `joined`.
+/// Scratch has no gaps. Of an operand's dimensions that become one all but the first have to be
+/// whole, and the last dimension stays what it is: a block has its elements in the same rows.
 bool CanJoin(const Ref& ref, const Shape& joined);
 /// Lets the body see it so.
 void JoinView(Ref& ref, const Shape& joined);

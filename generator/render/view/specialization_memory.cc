@@ -15,6 +15,15 @@ std::string SpecializationView::ExtentList(const Buffer& buffer, bool all) const
   return Joined(extents);
 }
 
+/// What budgets count of scratch is the spec's shape.
+std::string SpecializationView::SpecExtents(RefId scratch) const {
+  const Ref& ref = kernel_[scratch];
+  if (ref.view == ref.array) return ExtentList(plan_[BufferOf(scratch)], /*all=*/true);
+  std::vector<std::string> extents;
+  for (const Size& size : ref.array) extents.push_back(walk_.Print(size));
+  return Joined(extents);
+}
+
 /// Those of A that tiles read where they are: of a B some machines make panels all the same.
 std::set<PanelsId> RowsInPlace(const Plan& plan) {
   std::set<PanelsId> in_place, packed;
@@ -55,8 +64,7 @@ void SpecializationView::Memory() {
     f.Set("count_name", (accumulator ? "target." : "") + names_[b] + "_count");
     if (accumulator)
       target_.push_back({"size_t", names_[b] + "_count", "AccumulatorSize(" + extents + ")"});
-    // What budgets count is the spec's shape.
-    f.Set("extents", "{" + ExtentList(buffer, /*all=*/of_spec) + "}");
+    f.Set("extents", "{" + (of_spec ? SpecExtents(buffer.ref) : extents) + "}");
     const std::string memory = names_[buffer.same_as ? buffer.same_as : b] + "_memory";
     f.SetFlag("owns", !buffer.same_as);
     const bool forgets = of_spec && !accumulator;  // the first step stores all of that

@@ -113,6 +113,7 @@ class SpecializationView {
   // specialization_memory.cc
   void Memory();
   std::string ExtentList(const Buffer& buffer, bool all) const;
+  std::string SpecExtents(RefId scratch) const;
 
   const Plan& plan_;
   const Kernel& kernel_;
