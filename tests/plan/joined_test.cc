@@ -63,6 +63,42 @@ TEST_CASE("A dimension of one element in front may be left out") {
         "x y");
 }
 
+/// Groups of channels of whole images x: `body` has v, [h * w, 32, channels of a group].
+std::string OfGroups(const std::string& body, const std::string& channels = "256",
+                     const std::string& require = "") {
+  const std::string image = ": {array: \"f32[n, h, w, " + channels +
+                            "]\", block: \"null, all, all, all\", index: \"b, 0, 0, 0\"}\n";
+  const std::string group = channels == "256" ? "8" : channels + " // 32";
+  return "kernel: k\ngrid: {b: n}\n" + require + "inputs:\n  x" + image + "outputs:\n  y" + image +
+         "body: |\n  let v = reshape(x, [h * w, 32, " + group + "])\n" + body;
+}
+
+constexpr const char* kGroupNorm =
+    "  let m = mean(v, axis=[0, 2], keep=true)\n"
+    "  let q = mean((v - m) ** 2, axis=[0, 2], keep=true)\n"
+    "  y = reshape((v - m) * rsqrt(q + 1e-5), [h, w, 256])\n";
+
+TEST_CASE("Channels of groups stay lanes of a pixel, of which each group has a few") {
+  const std::string groups = OfGroups(kGroupNorm);
+  CHECK(JoinedIn(groups) == "x y");
+  const std::string plan = ToString(*PlanOf(groups).plan);
+  INFO(plan);
+  CHECK(!Has(plan, "f32[h*w, 32, 8]"));  // no image is copied
+  CHECK(Has(plan, "some rows at a time"));
+  // A fold over channels of a group alone sees the group.
+  CHECK(JoinedIn(OfGroups("  y = reshape(v - sum(v, axis=2, keep=true), [h, w, 256])\n")) == "x");
+}
+
+TEST_CASE("Groups have all channels where every call checks that") {
+  const std::string sum = "  y = reshape(v - sum(v, axis=[0, 2], keep=true), [h, w, c])\n";
+  CHECK(JoinedIn(OfGroups(sum, "c")) == "x");
+  CHECK(JoinedIn(OfGroups(sum, "c", "require: [c % 32 == 0]\n")) == "x y");
+  CHECK(JoinedIn(OfGroups(sum, "c", "require: [n > 1 and c % 64 == 0]\n")) == "x y");
+  CHECK(JoinedIn(OfGroups(sum, "c", "require: [c % 16 == 0]\n")) == "x");
+  CHECK(JoinedIn(OfGroups(sum, "c", "require: [n % 32 == 0, c % 32 == 1]\n")) == "x");
+  CHECK(JoinedIn(OfGroups(sum, "c", "dims: {c: {multiple_of: 32}}\n")) == "x y");
+}
+
 TEST_CASE("Scratch has the dimensions in which it is added up") {
   const std::string text =
       "kernel: k\ngrid: {i: \"cdiv(h, 4)\", l: \"cdiv(c, 8)\"}\n"
@@ -136,22 +172,23 @@ TEST_CASE("Rows of a product that are beyond the array are not computed") {
 }
 
 TEST_CASE("Shapes with some neighbours as one") {
+  const Kernel kernel;
   const auto sizes = [](std::initializer_list<int64_t> extents) {
     return Shape(extents.begin(), extents.end());
   };
-  CHECK(Joins(sizes({2, 3, 5}), sizes({6, 5})));
-  CHECK(Joins(sizes({2, 3, 5}), sizes({2, 15})));
-  CHECK(Joins(sizes({2, 3, 5}), sizes({30})));
-  CHECK(!Joins(sizes({2, 3, 5}), sizes({10, 3})));
-  CHECK(!Joins(sizes({2, 3, 5}), sizes({2, 3})));
-  CHECK(!Joins(sizes({6, 5}), sizes({2, 3, 5})));
-  CHECK(!Joins(sizes({1, 6, 5}), sizes({6, 5})));
-  CHECK(SeenBeside(sizes({5}), sizes({2, 3, 5}), sizes({6, 5})) == sizes({5}));
-  CHECK(SeenBeside(sizes({2, 3, 1}), sizes({2, 3, 5}), sizes({6, 5})) == sizes({6, 1}));
-  CHECK(SeenBeside(sizes({1, 1, 5}), sizes({2, 3, 5}), sizes({6, 5})) == sizes({1, 5}));
-  CHECK(SeenBeside({}, sizes({2, 3, 5}), sizes({6, 5})) == Shape());
-  CHECK(!SeenBeside(sizes({3, 5}), sizes({2, 3, 5}), sizes({6, 5})));
-  CHECK(!SeenBeside(sizes({2, 1, 5}), sizes({2, 3, 5}), sizes({6, 5})));
+  CHECK(Joins(kernel, sizes({2, 3, 5}), sizes({6, 5})));
+  CHECK(Joins(kernel, sizes({2, 3, 5}), sizes({2, 15})));
+  CHECK(Joins(kernel, sizes({2, 3, 5}), sizes({30})));
+  CHECK(!Joins(kernel, sizes({2, 3, 5}), sizes({10, 3})));
+  CHECK(!Joins(kernel, sizes({2, 3, 5}), sizes({2, 3})));
+  CHECK(!Joins(kernel, sizes({6, 5}), sizes({2, 3, 5})));
+  CHECK(!Joins(kernel, sizes({1, 6, 5}), sizes({6, 5})));
+  CHECK(SeenBeside(kernel, sizes({5}), sizes({2, 3, 5}), sizes({6, 5})) == sizes({5}));
+  CHECK(SeenBeside(kernel, sizes({2, 3, 1}), sizes({2, 3, 5}), sizes({6, 5})) == sizes({6, 1}));
+  CHECK(SeenBeside(kernel, sizes({1, 1, 5}), sizes({2, 3, 5}), sizes({6, 5})) == sizes({1, 5}));
+  CHECK(SeenBeside(kernel, {}, sizes({2, 3, 5}), sizes({6, 5})) == Shape());
+  CHECK(!SeenBeside(kernel, sizes({3, 5}), sizes({2, 3, 5}), sizes({6, 5})));
+  CHECK(!SeenBeside(kernel, sizes({2, 1, 5}), sizes({2, 3, 5}), sizes({6, 5})));
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ class Joiner {
     joined->body = body_;
     joined->epilogue = epilogue_;
     for (const RefId r : IdsOf(kernel_.refs))
-      if (refs_[r]) JoinView((*joined)[r], *refs_[r]);
+      if (refs_[r]) JoinView(kernel_, (*joined)[r], *refs_[r]);
     for (const LocalId l : IdsOf(kernel_.locals))
       if (locals_[l]) (*joined)[l].shape = *locals_[l];
     return joined;
@@ -69,8 +69,8 @@ class Joiner {
 
   bool MayWish(const Node& name, const Shape& as) const {
     if (!wishes_) return false;
-    if (name.op == Op::kRead) return CanJoin(kernel_[RefId(name.index)], as);
-    return Joins(kernel_[LocalId(name.index)].shape, as);
+    if (name.op == Op::kRead) return CanJoin(kernel_, kernel_[RefId(name.index)], as);
+    return Joins(kernel_, kernel_[LocalId(name.index)].shape, as);
   }
 
   /// The value, which has its elements in the same order, in another shape; null: in that they
@@ -94,11 +94,20 @@ class Joiner {
     Node seen = *node;
     seen.shape = as;
     for (NodePtr& arg : seen.args) {
-      const std::optional<Shape> beside = SeenBeside(arg->shape, node->shape, as);
-      arg = beside ? SeenAs(arg, *beside) : nullptr;
+      const std::optional<Shape> beside = SeenBeside(kernel_, arg->shape, node->shape, as);
+      arg = beside ? SeenAs(arg, *beside) : Broadened(arg, node->shape, as);
       if (!arg) return nullptr;
     }
     return Share(std::move(seen));
+  }
+
+  /// A value of fewer elements, such as one of each group of channels, as one of each channel.
+  NodePtr Broadened(const NodePtr& node, const Shape& whole, const Shape& as) {
+    const std::optional<Broadening> to = BroadenedBeside(kernel_, node->shape, whole, as);
+    if (!to) return nullptr;
+    const NodePtr broad =
+        Share(TileNode(Op::kBroadcast, node->dtype, to->whole, node->span, {Rewritten(node)}));
+    return Share(TileNode(Op::kReshape, node->dtype, to->joined, node->span, {broad}));
   }
 
   static NodePtr Renamed(const Node& name, const Shape& as) {
@@ -115,9 +124,10 @@ class Joiner {
   }
 
   NodePtr ComputeRewritten(const NodePtr& node) {
-    if (node->op == Op::kReshape && Joins(node->args[0]->shape, node->shape)) {
-      if (NodePtr seen = SeenAs(node->args[0], node->shape)) return seen;
-    }
+    NodePtr seen = node->op == Op::kReshape ? Regrouped(*node)
+                   : IsFold(node->op)       ? Folded(*node)
+                                            : nullptr;
+    if (seen) return seen;
     if (node->op == Op::kLocal) GiveUp(locals_[LocalId(node->index)]);
     if (node->op == Op::kRead || node->op == Op::kInside || node->op == Op::kAt)
       GiveUp(refs_[RefId(node->index)]);
@@ -126,6 +136,57 @@ class Joiner {
     for (NodePtr& arg : rewritten.args) differs |= arg != std::exchange(arg, Rewritten(arg));
     differs |= Rewrite(rewritten.subscripts);
     return differs ? Share(std::move(rewritten)) : node;
+  }
+
+  /// A reshape of what is seen with fewer dimensions.
+  NodePtr Regrouped(const Node& reshape) {
+    const NodePtr& arg = reshape.args[0];
+    const std::optional<Shape> as = Undivided(arg->shape, reshape.shape);
+    if (!as || *as == BeyondOne(arg->shape)) return nullptr;
+    NodePtr seen = SeenAs(arg, *as);
+    return seen ? Reshaped(seen, reshape.shape) : nullptr;
+  }
+  static NodePtr Reshaped(const NodePtr& node, const Shape& shape) {
+    if (node->shape == shape) return node;
+    return Share(TileNode(Op::kReshape, node->dtype, shape, node->span, {node}));
+  }
+
+  /// A fold over all of some dimensions of what is seen with fewer, and then over the rest: the sum
+  /// of a group of channels is one of sums of channels.
+  NodePtr Folded(const Node& fold) {
+    const NodePtr& arg = fold.args[0];
+    const std::optional<Shape> as = ShapeBefore(*arg);
+    if (!as || !Joins(kernel_, arg->shape, *as)) return nullptr;
+    const auto is_folded = [&](size_t d) {
+      return arg->shape[d].IsOne() || std::count(fold.axes.begin(), fold.axes.end(), d) > 0;
+    };
+    Node first = fold;
+    first.axes.clear(), first.keep = true, first.shape = *as;
+    Node second = first;
+    second.shape = arg->shape;
+    const auto parts = PartsOf(kernel_, arg->shape, *as);
+    for (size_t p = 0; p < parts.size(); ++p) {
+      if (std::all_of(parts[p].begin(), parts[p].end(), is_folded)) {
+        first.axes.push_back(static_cast<int>(p));
+        first.shape[p] = 1;
+        for (const size_t d : parts[p]) second.shape[d] = 1;
+      }
+    }
+    if (first.axes.empty()) return nullptr;
+    const NodePtr seen = SeenAs(arg, *as);
+    if (!seen) return nullptr;
+    first.args = {seen};
+    NodePtr folded = Reshaped(Share(std::move(first)), second.shape);
+    for (size_t d = 0; d < arg->shape.size(); ++d) {
+      if (second.shape[d].IsOne() || !is_folded(d)) continue;
+      second.axes.push_back(static_cast<int>(d));
+      second.shape[d] = 1;
+    }
+    if (!second.axes.empty()) {
+      second.args = {folded};
+      folded = Share(std::move(second));
+    }
+    return Reshaped(folded, fold.shape);
   }
 
   bool Rewrite(std::vector<Subscript>& subscripts) {
@@ -187,14 +248,14 @@ class Joiner {
 
   /// What the value of a store, or its mask, is where the store's window is seen in another shape.
   NodePtr SeenBy(const NodePtr& value, const Shape& window, const Shape& as) {
-    const std::optional<Shape> beside = SeenBeside(value->shape, window, as);
+    const std::optional<Shape> beside = SeenBeside(kernel_, value->shape, window, as);
     return beside ? SeenAs(value, *beside) : nullptr;
   }
 
   void RewriteDefine(action::Define& define) {
     std::optional<Shape>& name = locals_[LocalId(define.local)];
     const Shape& shape = kernel_[LocalId(define.local)].shape;
-    Ask(name, *define.value, [&](const Shape& as) { return Joins(shape, as); });
+    Ask(name, *define.value, [&](const Shape& as) { return Joins(kernel_, shape, as); });
     if (name) {
       if (const NodePtr value = SeenBy(define.value, shape, *name)) {
         define.value = value;
@@ -211,8 +272,9 @@ class Joiner {
     const Shape& extents = ref ? kernel_[ref].view : kernel_[LocalId(store.local)].shape;
     const bool is_all = IsAll(store.subscripts, extents);
     if (is_all) {
-      Ask(name, *store.value,
-          [&](const Shape& as) { return ref ? CanJoin(kernel_[ref], as) : Joins(extents, as); });
+      Ask(name, *store.value, [&](const Shape& as) {
+        return ref ? CanJoin(kernel_, kernel_[ref], as) : Joins(kernel_, extents, as);
+      });
     }
     if (is_all && name) {
       const NodePtr value = SeenBy(store.value, store.shape, *name);
@@ -244,8 +306,8 @@ class Joiner {
     if (const std::optional<Shape>* name = NamedBy(value); name && *name) return *name;
     if (value.op == Op::kReshape) {
       const Node& arg = *value.args[0];
-      if (Joins(value.shape, arg.shape)) return arg.shape;
-      return BeyondOne(arg.shape) == BeyondOne(value.shape) ? ShapeBefore(arg) : std::nullopt;
+      const std::optional<Shape> as = Undivided(value.shape, arg.shape);
+      return as == BeyondOne(value.shape) ? ShapeBefore(arg) : as;
     }
     if (!IsElementwise(value.op)) return std::nullopt;
     for (const NodePtr& arg : value.args) {

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <iterator>
 
+#include "generator/planner/analyze/regroup.h"
+
 namespace kiln {
 
-std::vector<std::vector<size_t>> PartsOf(const Shape& whole, const Shape& joined) {
+std::vector<std::vector<size_t>> PartsOf(const Kernel& kernel, const Shape& whole,
+                                         const Shape& joined) {
   std::vector<std::vector<size_t>> parts;
   size_t next = 0;
   for (const Size& size : joined) {
@@ -15,14 +18,14 @@ std::vector<std::vector<size_t>> PartsOf(const Shape& whole, const Shape& joined
       if (next == whole.size()) return {};
       product = product * whole[next];
       of.push_back(next++);
-    } while (!(product == size));
+    } while (!AreSame(kernel, product, size));
     parts.push_back(std::move(of));
   }
   return next == whole.size() ? parts : std::vector<std::vector<size_t>>();
 }
 
-bool Joins(const Shape& whole, const Shape& joined) {
-  return !PartsOf(whole, joined).empty() && BeyondOne(whole) != BeyondOne(joined);
+bool Joins(const Kernel& kernel, const Shape& whole, const Shape& joined) {
+  return BeyondOne(whole) != BeyondOne(joined) && !PartsOf(kernel, whole, joined).empty();
 }
 
 Shape BeyondOne(const Shape& shape) {
@@ -32,23 +35,57 @@ Shape BeyondOne(const Shape& shape) {
   return rest;
 }
 
-std::optional<Shape> SeenBeside(const Shape& value, const Shape& whole, const Shape& joined) {
-  const auto parts = PartsOf(whole, joined);
-  if (parts.empty() || value.size() > whole.size()) return std::nullopt;
+std::optional<Shape> Undivided(const Shape& from, const Shape& to) {
+  const std::vector<Group> groups = GroupsOf(from, to);
+  if (groups.empty()) return std::nullopt;
+  Shape shape;
+  for (const Group& group : groups)
+    shape.push_back(group.from.size() == 1 ? from[group.from[0]] : to[group.to[0]]);
+  return shape;
+}
+
+namespace {
+
+/// What a value that broadcasts to `whole` has of one of the parts.
+enum class Has { kNone, kSome, kAll };
+Has WhatItHas(const Shape& value, const Shape& whole, const std::vector<size_t>& part) {
   const size_t missing = whole.size() - value.size();
   const auto extent = [&](size_t d) { return d < missing ? Size(1) : value[d - missing]; };
+  const auto is_one = [&](size_t d) { return extent(d).IsOne(); };
+  const auto is_same = [&](size_t d) { return extent(d) == whole[d]; };
+  if (std::all_of(part.begin(), part.end(), is_one)) return Has::kNone;
+  return std::all_of(part.begin(), part.end(), is_same) ? Has::kAll : Has::kSome;
+}
+
+}  // namespace
+
+std::optional<Shape> SeenBeside(const Kernel& kernel, const Shape& value, const Shape& whole,
+                                const Shape& joined) {
+  const auto parts = PartsOf(kernel, whole, joined);
+  if (parts.empty() || value.size() > whole.size()) return std::nullopt;
   Shape seen;
   for (size_t p = 0; p < parts.size(); ++p) {
-    const std::vector<size_t>& of = parts[p];
-    if (of.back() < missing) continue;
-    const bool none =
-        std::all_of(of.begin(), of.end(), [&](size_t d) { return extent(d).IsOne(); });
-    const bool all =
-        std::all_of(of.begin(), of.end(), [&](size_t d) { return extent(d) == whole[d]; });
-    if (!none && !all) return std::nullopt;
-    seen.push_back(none ? Size(1) : joined[p]);
+    if (parts[p].back() < whole.size() - value.size()) continue;
+    const Has has = WhatItHas(value, whole, parts[p]);
+    if (has == Has::kSome) return std::nullopt;
+    seen.push_back(has == Has::kAll ? joined[p] : Size(1));
   }
   return seen;
+}
+
+std::optional<Broadening> BroadenedBeside(const Kernel& kernel, const Shape& value,
+                                          const Shape& whole, const Shape& joined) {
+  const auto parts = PartsOf(kernel, whole, joined);
+  if (parts.empty() || value.size() > whole.size()) return std::nullopt;
+  Broadening to;
+  bool is_smaller = false;
+  for (size_t p = 0; p < parts.size(); ++p) {
+    const bool none = WhatItHas(value, whole, parts[p]) == Has::kNone;
+    is_smaller = is_smaller || (none && !joined[p].IsOne());
+    for (const size_t d : parts[p]) to.whole.push_back(none ? Size(1) : whole[d]);
+    to.joined.push_back(none ? Size(1) : joined[p]);
+  }
+  return is_smaller ? std::optional(to) : std::nullopt;
 }
 
 namespace {
@@ -62,8 +99,9 @@ bool IsWhole(const Ref& ref, size_t axis) {
 
 /// The dimensions of a view that make each joined one, without those of extent 1 in front of all,
 /// of which blocks have one element; empty: it cannot be seen so.
-std::vector<std::vector<size_t>> PartsOfView(const Ref& ref, const Shape& joined) {
-  auto parts = PartsOf(ref.view, joined);
+std::vector<std::vector<size_t>> PartsOfView(const Kernel& kernel, const Ref& ref,
+                                             const Shape& joined) {
+  auto parts = PartsOf(kernel, ref.view, joined);
   if (parts.empty()) return parts;
   std::vector<size_t>& first = parts.front();
   const auto is_one = [&](size_t axis) {
@@ -77,11 +115,11 @@ std::vector<std::vector<size_t>> PartsOfView(const Ref& ref, const Shape& joined
 
 }  // namespace
 
-bool CanJoin(const Ref& ref, const Shape& joined) {
+bool CanJoin(const Kernel& kernel, const Ref& ref, const Shape& joined) {
   if (ref.memory != Memory::kVmem || IsPacked(ref.dtype)) return false;
-  if (ref.role == Role::kScratch) return Joins(ref.view, joined);
+  if (ref.role == Role::kScratch) return Joins(kernel, ref.view, joined);
   if (!IsPipelined(ref)) return false;
-  const auto parts = PartsOfView(ref, joined);
+  const auto parts = PartsOfView(kernel, ref, joined);
   if (parts.empty() || parts.back().size() != 1) return false;
   bool joins = false;
   for (const std::vector<size_t>& of : parts) {
@@ -95,12 +133,12 @@ bool CanJoin(const Ref& ref, const Shape& joined) {
   return joins;
 }
 
-void JoinView(Ref& ref, const Shape& joined) {
+void JoinView(const Kernel& kernel, Ref& ref, const Shape& joined) {
   if (ref.role == Role::kScratch) {
     ref.view = joined;  // `array` stays what budgets count
     return;
   }
-  const auto parts = PartsOfView(ref, joined);
+  const auto parts = PartsOfView(kernel, ref, joined);
   std::vector<size_t> dims;
   std::vector<BlockDim>& block = ref.block;
   for (size_t axis = 0; axis < parts.front().front(); ++axis)

@@ -1,5 +1,5 @@
+#include "generator/planner/analyze/regroup.h"
 #include "generator/planner/lower/lowering.h"
-#include "generator/planner/lower/regroup.h"
 
 /// Reshapes of scratch that make one of neighbouring dimensions: in rows without gaps these are one
 /// already, so that nothing is copied.

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "generator/plan/walk.h"
+#include "generator/planner/analyze/regroup.h"
 #include "generator/planner/lower/lowering.h"
-#include "generator/planner/lower/regroup.h"
 
 /// Reshapes and slices as other ways to look at the same elements, so that nothing is copied.
 namespace kiln {

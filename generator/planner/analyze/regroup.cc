@@ -1,6 +1,9 @@
-#include "generator/planner/lower/regroup.h"
+#include "generator/planner/analyze/regroup.h"
 
-#include "generator/ir/node.h"
+#include <algorithm>
+#include <utility>
+
+#include "generator/planner/analyze/nodes.h"
 
 namespace kiln {
 namespace {
@@ -13,16 +16,29 @@ bool IsQuotient(const Node& node, const Node& dim, int64_t factor) {
          divisor.int_value == factor;
 }
 
-/// Whether `to` is `from` or, as h // 2 * 2 is of h, that rounded down.
 bool IsRoundedDown(const Size& from, const Size& to) {
-  constexpr int64_t kMostParts = 64;
-  const Node* const dim = from.AsAtom();
-  for (int64_t factor = 2; dim != nullptr && factor <= kMostParts; ++factor) {
-    const std::optional<Size> quotient = to.DividedBy(factor);
-    const Node* const atom = quotient ? quotient->AsAtom() : nullptr;
-    if (atom != nullptr && IsQuotient(*atom, *dim, factor)) return true;
+  return from == to || RoundedDownTo(from, to) > 0;
+}
+
+/// Whether the condition says that a dimension is a multiple of the factor.
+bool SaysMultiple(const Node& condition, const Node& dim, int64_t factor) {
+  if (condition.op == Op::kAnd) {
+    return SaysMultiple(*condition.args[0], dim, factor) ||
+           SaysMultiple(*condition.args[1], dim, factor);
   }
-  return from == to;
+  if (condition.op != Op::kEq || condition.args[0]->op != Op::kMod) return false;
+  const Node &divided = *condition.args[0]->args[0], &by = *condition.args[0]->args[1];
+  return divided.op == Op::kDim && divided.index == dim.index && by.op == Op::kConst &&
+         by.int_value % factor == 0 && IsZero(condition.args[1]);
+}
+
+/// Whether every call checks that a dimension is a multiple of the factor.
+bool IsMultiple(const Kernel& kernel, const Size& size, int64_t factor) {
+  const Node& dim = *size.AsAtom();
+  return kernel[DimId(dim.index)].multiple_of % factor == 0 ||
+         std::any_of(kernel.require.begin(), kernel.require.end(), [&](const Require& require) {
+           return SaysMultiple(*require.condition, dim, factor);
+         });
 }
 
 /// `is_same(from, to)`: whether sizes are alike. `takes_rest`: whether what is left, in which they
@@ -72,6 +88,26 @@ std::vector<Group> GroupsBy(const Shape& from, const Shape& to, const IsSame& is
 }
 
 }  // namespace
+
+int64_t RoundedDownTo(const Size& from, const Size& to) {
+  constexpr int64_t kMostParts = 64;
+  const Node* const dim = from.AsAtom();
+  for (int64_t factor = 2; dim != nullptr && factor <= kMostParts; ++factor) {
+    const std::optional<Size> quotient = to.DividedBy(factor);
+    const Node* const atom = quotient ? quotient->AsAtom() : nullptr;
+    if (atom != nullptr && IsQuotient(*atom, *dim, factor)) return factor;
+  }
+  return 0;
+}
+
+bool AreSame(const Kernel& kernel, const Size& a, const Size& b) {
+  if (a == b) return true;
+  for (const auto& [from, to] : {std::pair(&a, &b), std::pair(&b, &a)}) {
+    const int64_t factor = RoundedDownTo(*from, *to);
+    if (factor > 0 && IsMultiple(kernel, *from, factor)) return true;
+  }
+  return false;
+}
 
 std::vector<Group> GroupsOf(const Shape& from, const Shape& to) {
   const auto equal = [](const Size& x, const Size& y) { return x == y; };
