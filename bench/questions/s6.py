@@ -9,7 +9,8 @@ from questions.families.fused import Fused, memory_case
 
 TITLE = "memory-bound kernels, beside compilers"
 KERNELS = ["softmax_f32", "layernorm_f32", "layernorm_grad", "cross_entropy_f32", "cross_entropy_bf16", "adam", "max_pool",
-           "to_channels_first", "to_channels_last", "side_by_side", "cumsum_f32", "rope_f32", "rope_bf16"]
+           "to_channels_first", "to_channels_last", "side_by_side", "cumsum_f32", "rope_f32", "rope_bf16", "group_norm_f32",
+           "group_norm_bf16"]
 _ROWS = 1 << 25  # elements of the largest array: 128 MiB of f32, past the caches
 
 
@@ -20,6 +21,7 @@ def cases(cores, peers, quick):
     for dtype in ("f32", "bf16"):
         yield _cross_entropy(dtype, cores, peers)
         yield _rope(dtype, cores, peers)
+        yield _group_norm(dtype, cores, peers)
     for make in (_adam, _pool, _channels_first, _channels_last):
         yield make(cores, peers)
 
@@ -155,6 +157,31 @@ def _rope(dtype, cores, peers, positions=4096, half=64):
     return _case(f"rope_{dtype}", f"rope of {heads} heads, {dtype}", arrays + outs, arrays, outs, 3,
                  lambda: turned(lambda *parts: np.concatenate(parts, axis=2), matrix(x, dtype), cosine, sine), torch, jax,
                  cores, peers, work_type=dtype)
+
+
+def _group_norm(dtype, cores, peers, size=32, channels=256, groups=32):
+    x = native.random((_ROWS // size // size // channels, size, size, channels), dtype, 1)
+    gain, shift = (native.random((channels,), "f32", seed) for seed in (2, 3))
+    y = native.aligned(x.shape, dtype)
+
+    def want():
+        grouped = matrix(x, dtype).reshape(-1, size * size, groups, channels // groups)
+        centred = grouped - grouped.mean(axis=(1, 3), keepdims=True, dtype="f8")
+        unit = centred / np.sqrt((centred * centred).mean(axis=(1, 3), keepdims=True) + 1e-5)
+        return unit.reshape(x.shape) * gain + shift
+
+    def torch(torch, x, gain, shift):
+        first = torch.nn.functional.group_norm(x.permute(0, 3, 1, 2), groups, gain.to(x.dtype), shift.to(x.dtype), 1e-5)
+        return first.permute(0, 2, 3, 1)
+
+    def jax(x, gain, shift):
+        grouped = x.astype("float32").reshape(-1, size * size, groups, channels // groups)
+        centred = grouped - grouped.mean(axis=(1, 3), keepdims=True)
+        unit = centred * _jax().lax.rsqrt((centred * centred).mean(axis=(1, 3), keepdims=True) + 1e-5)
+        return (unit.reshape(x.shape) * gain + shift).astype(x.dtype)
+    arrays, outs = [(x, dtype), *_f32(gain, shift)], [(y, dtype)]
+    return _case(f"group_norm_{dtype}", f"group norm of {size} x {size} of {channels}, {dtype}", arrays + outs, arrays, outs, 8,
+                 want, torch, jax, cores, peers, work_type=dtype)
 
 
 def _adam(cores, peers):

@@ -120,6 +120,7 @@ class Lowering {
   IndexRange RangeOfLocal(LocalId local) const;
   Point Subscripted(const std::string& name, const std::vector<Subscript>& subscripts,
                     const Shape& extents, const Point& point);
+  bool IsOfColumns(const Node& arg, const Node& whole) const;
   static Point Aligned(const Point& point, const Shape& shape);
   ElementPtr CoordinateValue(const Coordinate& c, DType dtype,
                              const ElementPtr& origin = nullptr) const;
@@ -208,7 +209,9 @@ class Lowering {
   Diagnostics& diagnostics_;
   Stages* out_ = nullptr;
   Span span_;                                // of the statement
+  int turning_ = 0;                          // loops of the body around it
   const Table<bool, Ref> copied_;            // EndsOfCopies
+  const bool has_dots_;                      // HasDots
   const std::set<const Node*> chained_;      // dots that may be taps of one
   Table<BufferId, Local> local_buffer_;      // none: a scalar
   Table<VariableId, Local> local_variable_;  // none: a tile
@@ -241,6 +244,8 @@ Table<std::set<RefId>, Local> WrittenAfterLets(const Kernel& kernel);
 Table<bool, Local> ReadInParts(const Kernel& kernel);
 /// Whether manual copies read or write a ref in VMEM or SMEM.
 Table<bool, Ref> EndsOfCopies(const Kernel& kernel);
+/// Whether the body multiplies matrices.
+bool HasDots(const Kernel& kernel);
 /// Whether what a value reads is one vector along the loop.
 bool LanesFit(const Element& e, LoopId loop);
 

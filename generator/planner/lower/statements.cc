@@ -12,6 +12,7 @@ Lowering::Lowering(Plan& plan, SpaceAnalysis& spaces, const Known& known, Diagno
       known_(known),
       diagnostics_(diagnostics),
       copied_(EndsOfCopies(kernel_)),
+      has_dots_(HasDots(kernel_)),
       chained_(DotsInChains(kernel_)),
       local_buffer_(kernel_.locals.size()),
       local_variable_(kernel_.locals.size()),
@@ -172,7 +173,9 @@ void Lowering::For(const action::For& loop) {
   const auto of_local = [this](LocalId outer) { return RangeOfLocal(outer); };
   index_ranges_[local] = {RangeOf(*loop.low, kernel_, of_local).low,
                           RangeOf(*loop.high, kernel_, of_local).high - 1};
+  ++turning_;
   stage.body = Nested(loop.body);
+  --turning_;
   Emit(Stage{span, std::move(stage)});
 }
 
@@ -185,7 +188,9 @@ void Lowering::While(const action::While& loop) {
   TouchReads(*loop.condition);
   stage.condition = Scalar(*loop.condition);
   out_ = outer;
+  ++turning_;
   stage.body = Nested(loop.body);
+  --turning_;
   Emit(Stage{span, std::move(stage)});
 }
 

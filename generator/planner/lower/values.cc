@@ -136,7 +136,9 @@ ElementPtr Lowering::Elementwise(const Node& node, const Point& point) {
     const Point at = Aligned(point, arg->shape);
     const bool second = lazy && !args.empty();
     const bool holds = op == Op::kAnd || (op == Op::kIf && args.size() == 1);
-    args.push_back(second ? Guarded(args[0], holds, *arg, at) : Value(*arg, at));
+    args.push_back(second                    ? Guarded(args[0], holds, *arg, at)
+                   : IsOfColumns(*arg, node) ? Materialised(*arg, at)
+                                             : Value(*arg, at));
   }
   if (MayHaveNoValue(node)) args.push_back(MakeElement(node.dtype, element::NoValue{}));
   // A square needs no power.
