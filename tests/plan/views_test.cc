@@ -192,6 +192,19 @@ TEST_CASE("a let that may be read twice, or takes long, is computed once") {
   CHECK(IsCopied("  let f = z * 2.0\n  y[0:16] = f[16:32]\n  o[0, 0:8] = f[0]\n", "f", alias));
 }
 
+TEST_CASE("a value whose parts are long lines is stored where they are, part by part") {
+  const auto needs_memory = [](int64_t line) {
+    const std::string heads = std::to_string(line), all = std::to_string(4 * line);
+    const Planned planned = PlanOf("kernel: k\ninputs: {x: \"f32[8, 4, " + heads +
+                                   "]\", g: \"f32[" + heads + "]\"}\noutputs: {y: \"f32[8, " + all +
+                                   "]\"}\nbody: |\n  y = reshape(exp(x) * g, [8, " + all + "])\n");
+    return Has(ToString(*planned.plan), "value ");
+  };
+  CHECK_FALSE(needs_memory(64));
+  CHECK_FALSE(needs_memory(33));
+  CHECK(needs_memory(12));  // vectors run on along a copy
+}
+
 TEST_CASE("a window whose lanes are apart is copied") {
   CHECK(IsCopied(
       "  let part = x[:, 0:8:2]\n  y[:, 0:4] = part[0:32] + part[ds(1, 32)]\n  y[:, 4:] = 0"

@@ -21,7 +21,8 @@ std::optional<BufferId> SumsOfRows(const Plan& plan, const Stage& stage) {
   const auto* store = As<stage::Store>(lanes->body.front());
   if (!store || store->mask || !IsTemp(plan, store->place.buffer)) return {};
   bool with_row = false, reads = false;
-  for (const Coordinate& c : store->place.at) with_row = with_row || c.loop == row->loop;
+  for (const Coordinate& c : store->place.at)
+    with_row = with_row || c.loop == row->loop || (c.offset && DependsOn(*c.offset, row->loop));
   ForEachLoad(store->value, [&](const Place& p) { reads = reads || SamePlace(p, store->place); });
   if (with_row || !reads) return {};
   return RootOf(plan, store->place.buffer);

@@ -132,11 +132,13 @@ class Lowering {
     Loops parts;
     Shape extents;
   };
-  /// What may be divided in the nest of the statement at hand: any loop but that of its lanes.
+  /// What may be divided in the nest of the statement at hand: any loop, but that of its lanes
+  /// into long lines alone.
   struct Dividing {
     LoopId lanes;
     std::vector<DividedLoop> loops;
-    bool may_stop = false;  // whether not all turns of the parts need be taken
+    bool may_stop = false;   // whether not all turns of the parts need be taken
+    bool lanes_too = false;  // whether that of the lanes may be divided into long lines
   };
   /// While it lives, no loop may be divided: for nests of their own.
   class Undivided {

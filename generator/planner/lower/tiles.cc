@@ -211,7 +211,7 @@ void Lowering::EmitPointwise(const Target& target, const Node& node, const NodeP
   const Point point = LoopsOver(spaces, &loops);
   stage::Store store;
   store.place = PlaceAt(target, point);
-  Dividing dividing{loops.empty() ? LoopId() : loops.back(), {}};
+  Dividing dividing{loops.empty() ? LoopId() : loops.back(), {}, false, /*lanes_too=*/true};
   Dividing* const outside = std::exchange(dividing_, &dividing);
   store.value = Value(node, point);
   if (mask) store.mask = Value(*mask, point);

@@ -194,13 +194,22 @@ Coordinate Lowering::Joined(const Point& point, const Shape& shape,
   return joined;
 }
 
+/// Whether vectors along so many elements are better than a copy of them, along which vectors would
+/// run on.
+static bool IsLongLine(const Size& line) {
+  constexpr int64_t kLeast = 32;
+  return line.Constant().value_or(0) >= kLeast;
+}
+
 /// The coordinates in dimensions that are parts of one of extent `all`: its loop is divided into
 /// loops over them, where the statement at hand can do that. The loop of a slice that begins the
 /// dimension is shorter: it has to be so many turns of the parts within.
 bool Lowering::Divide(const Coordinate& c, const Size& all, const Shape& shape,
                       const std::vector<size_t>& dims, Point* whole) {
   if (!c.loop && !c.offset) return true;  // 0
-  if (!dividing_ || !c.loop || !c.IsPlain() || c.loop == dividing_->lanes) return false;
+  if (!dividing_ || !c.loop || !c.IsPlain()) return false;
+  if (c.loop == dividing_->lanes && !(dividing_->lanes_too && IsLongLine(shape[dims.back()])))
+    return false;
   if (spaces_.spaces()[plan_[c.loop].space].clipped && !dividing_->may_stop) return false;
   Loops parts;
   Shape extents;

@@ -15,8 +15,9 @@ namespace kiln {
 namespace {
 
 bool WalksWith(const Place& place, LoopId loop) {
-  return std::any_of(place.at.begin(), place.at.end(),
-                     [&](const Coordinate& c) { return c.loop == loop; });
+  return std::any_of(place.at.begin(), place.at.end(), [&](const Coordinate& c) {
+    return c.loop == loop || (c.offset && DependsOn(*c.offset, loop));
+  });
 }
 
 /// Whether the place is another one, or may be, in another turn of the loop.
