@@ -85,6 +85,14 @@ TEST_CASE("Channels of groups stay lanes of a pixel, of which each group has a f
   INFO(plan);
   CHECK(!Has(plan, "f32[h*w, 32, 8]"));  // no image is copied
   CHECK(Has(plan, "some rows at a time"));
+  // So they do in an array of pixels, of which nothing becomes one.
+  const std::string pixels = ToString(
+      *PlanOf("kernel: k\ninputs: {x: \"f32[n, 256]\"}\noutputs: {y: \"f32[n, 256]\"}\nbody: |\n"
+              "  let v = reshape(x, [n, 32, 8])\n"
+              "  y = reshape(v - mean(v, axis=[0, 2], keep=true), [n, 256])\n")
+           .plan);
+  INFO(pixels);
+  CHECK(!Has(pixels, "f32[n, 32, 8]"));
   // A fold over channels of a group alone sees the group.
   CHECK(JoinedIn(OfGroups("  y = reshape(v - sum(v, axis=2, keep=true), [h, w, 256])\n")) == "x");
 }

@@ -25,8 +25,7 @@ class Joiner {
     while (Walk()) continue;
     wishes_ = false;
     while (Walk()) continue;
-    const auto is_seen = [](const std::optional<Shape>& shape) { return shape.has_value(); };
-    if (std::none_of(refs_.begin(), refs_.end(), is_seen)) return nullptr;
+    if (!joins_) return nullptr;
     auto joined = std::make_shared<Kernel>(kernel_);
     joined->body = body_;
     joined->epilogue = epilogue_;
@@ -40,7 +39,7 @@ class Joiner {
  private:
   /// Whether another shape was wished for, or one was given up.
   bool Walk() {
-    changed_ = false;
+    changed_ = joins_ = false;
     rewritten_.clear();
     seen_.clear();
     body_ = Rewritten(kernel_.body);
@@ -110,6 +109,7 @@ class Joiner {
     return Share(TileNode(Op::kReshape, node->dtype, to->joined, node->span, {broad}));
   }
 
+  /// All of it, in that shape.
   static NodePtr Renamed(const Node& name, const Shape& as) {
     Node all = name;
     all.shape = as;
@@ -127,7 +127,10 @@ class Joiner {
     NodePtr seen = node->op == Op::kReshape ? Regrouped(*node)
                    : IsFold(node->op)       ? Folded(*node)
                                             : nullptr;
-    if (seen) return seen;
+    if (seen) {
+      joins_ = true;
+      return seen;
+    }
     if (node->op == Op::kLocal) GiveUp(locals_[LocalId(node->index)]);
     if (node->op == Op::kRead || node->op == Op::kInside || node->op == Op::kAt)
       GiveUp(refs_[RefId(node->index)]);
@@ -259,6 +262,7 @@ class Joiner {
     if (name) {
       if (const NodePtr value = SeenBy(define.value, shape, *name)) {
         define.value = value;
+        joins_ = true;
         return;
       }
       GiveUp(name);
@@ -283,6 +287,7 @@ class Joiner {
         store.value = value, store.mask = mask;
         store.shape = *name;
         store.subscripts.clear();
+        joins_ = true;
         return;
       }
     }
@@ -321,6 +326,7 @@ class Joiner {
   Table<std::optional<Shape>, Ref> refs_;
   Table<std::optional<Shape>, Local> locals_;
   bool wishes_ = false, changed_ = false;
+  bool joins_ = false;  // whether something is seen with fewer dimensions
   Actions body_, epilogue_;
   std::map<const Node*, NodePtr> rewritten_;
   std::map<std::pair<const Node*, std::string>, NodePtr> seen_;
