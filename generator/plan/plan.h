@@ -100,6 +100,7 @@ struct OperandPlan {
   Axes stays;                 // inside of all that its index depends on
   bool unpacked = false;   // FindInPlace: an A that is read in place unless its rows are far apart
   SpaceId rows_per_b;      // FindInPlace: a B, for few rows of this space
+  int64_t products = 1;    // FindInPlace: of a step that multiply such a B, turns of loops counted
   bool live_rows = false;  // FindInPlace: of which only a step knows how many it needs
   SpaceId columns_per_a;   // FindFewColumns: an A, for few columns of this space
   bool watched = false;    // FindWatched

@@ -151,7 +151,9 @@ class PlanPrinter {
            1);
     if (operand.rows_per_b) {
       const bool by_columns = operand.layout == OperandPlan::Layout::kPackedBT;
-      Line("if few " + std::string(operand.live_rows ? "live " : "") + "rows of " +
+      const std::string times =
+          operand.products == 1 ? "" : std::to_string(operand.products) + " times ";
+      Line("if few " + times + std::string(operand.live_rows ? "live " : "") + "rows of " +
                StageText::SpaceName(operand.rows_per_b) + " use it" +
                (operand.live_rows ? " in a step"
                 : by_columns      ? ""

@@ -81,5 +81,20 @@ body: o = dot(x + y, w)
   CHECK(stays(2) == Axes{AxisId(0), AxisId(1), AxisId(2)});
 }
 
+TEST_CASE("an operand that a loop multiplies again has so many times the rows") {
+  const auto rows_of = [](const std::string& body) {
+    return ToString(*PlanOf("kernel: k\nprefetch: {n: \"i32[1]\"}\ninputs: {x: \"f32[9, m, 128]\", "
+                            "f: \"f32[128, 256]\"}\noutputs: {o: \"f32[9, m, 256]\"}\nbody: |\n" +
+                            body)
+                         .plan);
+  };
+  const std::string turns = ":\n    o[t] = dot(x[t], f)\n";
+  CHECK(Has(rows_of("  o[0] = dot(x[0], f)\n"), "if few rows of"));
+  CHECK(Has(rows_of("  for t in range(0, 9)" + turns), "if few 9 times rows of"));
+  CHECK(Has(rows_of("  o[0] = dot(x[0], f)\n  for t in range(0, 9)" + turns),
+            "if few 10 times rows of"));
+  CHECK(Has(rows_of("  for t in range(0, n[0])" + turns), "if few rows of"));
+}
+
 }  // namespace
 }  // namespace kiln

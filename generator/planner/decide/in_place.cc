@@ -24,6 +24,19 @@ std::set<SpaceId> SpacesOfRowsPerB(const Plan& plan, RefId b) {
   return spaces;
 }
 
+/// How many products with B there are in a step, as far as the plan knows how often loops turn.
+int64_t ProductsWith(const Stages& stages, RefId b) {
+  int64_t products = 0;
+  for (const Stage& stage : stages) {
+    const auto* dot = As<stage::Dot>(stage);
+    if (dot && dot->b.ref == b) ++products;
+    const auto* loop = As<stage::For>(stage);
+    const int64_t turns = loop ? TurnsOf(*loop).value_or(1) : 1;
+    ForEachList(stage, [&](const Stages& list) { products += turns * ProductsWith(list, b); });
+  }
+  return products;
+}
+
 /// Whether a mask bounds the rows that each dot multiplies it with.
 bool HasLiveRows(const Plan& plan, RefId b) {
   bool bounded = true;
@@ -174,6 +187,8 @@ void FindInPlace(Plan& plan) {
     const std::set<SpaceId> spaces = SpacesOfRowsPerB(plan, ref);
     if (spaces.size() != 1 || kernel[ref].view.size() != 2) continue;
     operand.rows_per_b = *spaces.begin();
+    for (const BodyPlan& body : plan.bodies)
+      operand.products = std::max(operand.products, ProductsWith(body.stages, ref));
     operand.live_rows = HasLiveRows(plan, ref);
   }
   FindReuseOfB(plan);

@@ -131,6 +131,7 @@ std::string SpecializationView::OthersPerElement(RefId r) const {
     const Size of_array = ref.ExtentOf(space.view_axis);
     count = "RowsOfBlock(" + count + ", " + walk_.Print(of_array) + ")";
   }
+  if (!is_a && operand.products > 1) count = std::to_string(operand.products) + " * " + count;
   for (const Reuse& reuse : operand.reuse) {
     for (const AxisId axis : reuse.axes) {
       if (axis != axis_of_others) count += " * " + walk_.names().steps(axis);
