@@ -26,9 +26,24 @@ TEST_CASE("A function of what columns have one of is computed in front of the ro
   CHECK(IsInFront("  y = x * sigmoid(g)\n", "sigmoid", "m"));
 }
 
+TEST_CASE("It goes in front of the rows of statements before, too, which then are one nest") {
+  const std::string plan =
+      ToString(*PlanOf("kernel: k\ninputs:\n  x: f32[64, 32]\n  g: f32[32]\noutputs: {y: \"f32[64, "
+                       "32]\", z: \"f32[64, 32]\"}\nbody: |\n  y = x * sigmoid(g)\n"
+                       "  z = x * tanh(g)\n")
+                    .plan);
+  INFO(plan);
+  CHECK(plan.find("loop ") == plan.rfind("loop "));
+  CHECK(plan.find("tanh(") < plan.find("loop "));
+}
+
 TEST_CASE("It stays with the rows where there are few, or where it needs them") {
   CHECK(!IsInFront("  y = x * sigmoid(g)\n", "sigmoid", "4"));
   CHECK(!IsInFront("  y = x * sigmoid(g + x)\n", "sigmoid"));
+  CHECK(
+      !IsInFront("  let v = reshape(x, [8, 8, 32])\n"
+                 "  y = reshape(v * sigmoid(reshape(x[ds(0, 8)], [1, 8, 32])), [64, 32])\n",
+                 "sigmoid"));
   CHECK(!IsInFront("  y = x * sigmoid(x[:, ds(0, 1)])\n", "sigmoid"));
 }
 

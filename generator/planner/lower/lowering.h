@@ -121,6 +121,7 @@ class Lowering {
   Point Subscripted(const std::string& name, const std::vector<Subscript>& subscripts,
                     const Shape& extents, const Point& point);
   bool IsOfColumns(const Node& arg, const Node& whole) const;
+  ElementPtr OfColumns(const Node& node, const Point& point);
   static Point Aligned(const Point& point, const Shape& shape);
   ElementPtr CoordinateValue(const Coordinate& c, DType dtype,
                              const ElementPtr& origin = nullptr) const;

@@ -137,7 +137,7 @@ ElementPtr Lowering::Elementwise(const Node& node, const Point& point) {
     const bool second = lazy && !args.empty();
     const bool holds = op == Op::kAnd || (op == Op::kIf && args.size() == 1);
     args.push_back(second                    ? Guarded(args[0], holds, *arg, at)
-                   : IsOfColumns(*arg, node) ? Materialised(*arg, at)
+                   : IsOfColumns(*arg, node) ? OfColumns(*arg, at)
                                              : Value(*arg, at));
   }
   if (MayHaveNoValue(node)) args.push_back(MakeElement(node.dtype, element::NoValue{}));
