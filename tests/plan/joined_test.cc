@@ -125,6 +125,7 @@ TEST_CASE("Scratch has the dimensions in which it is added up") {
 TEST_CASE("An operand keeps its dimensions where a body sees them") {
   const std::string product = kProduct;
   CHECK(JoinedIn(OfImages(product + "  assert x[0, 0, 0] >= 0, \"no\"\n")) == "y");
+  CHECK(JoinedIn(OfImages(product + "  assert any(inside(x)), \"no\"\n")) == "y");
   CHECK(JoinedIn(OfImages("  let v = where(inside(x), x, 0)\n"
                           "  y = reshape(dot(reshape(v, [4 * w, c]), f), [4, w, o])\n")) == "y");
   CHECK(JoinedIn(OfImages("  let p = reshape(dot(reshape(x, [4 * w, c]), f), [4, w, o])\n"
