@@ -98,8 +98,7 @@ struct Taps {
   size_t count = 0;
   const typename Dot::A* const* windows = nullptr;  // the first element of each
   const Tap<KGroup>* list = nullptr;
-  KGroup* gathered =
-      nullptr;  // memory for rows (gathered_taps-inl.h); null: they are read in place
+  KGroup* gathered = nullptr;  // memory for rows; null: they are read in place
 };
 
 /// Up to kMost taps.
@@ -140,11 +139,12 @@ class TapList {
  private:
   static constexpr int64_t kKPerGroup{Dot::kKPerGroup};
 
-  /// Whether rows begin and end with k-groups, seen from the first one.
+  /// Whether rows begin and end with k-groups that are aligned.
   bool AreOfKGroups() const {
     int64_t odd = static_cast<int64_t>(taps_.depth) % kKPerGroup;
     for (size_t l = 0; l < taps_.rows.rank; ++l) odd |= taps_.rows.levels[l].stride % kKPerGroup;
-    for (size_t t = 0; t < taps_.count; ++t) odd |= (windows_[t] - windows_[0]) % kKPerGroup;
+    for (size_t t = 0; t < taps_.count; ++t)
+      odd |= static_cast<int64_t>(reinterpret_cast<uintptr_t>(windows_[t]) % sizeof(KGroup));
     return odd == 0;
   }
   void ReadInPlace() {
