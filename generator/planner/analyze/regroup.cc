@@ -16,6 +16,20 @@ bool IsQuotient(const Node& node, const Node& dim, int64_t factor) {
          divisor.int_value == factor;
 }
 
+/// The factor of which `to` is the largest multiple in `from`, as h // 2 * 2 is of h; 0: it is
+/// none.
+int64_t RoundedDownTo(const Size& from, const Size& to) {
+  constexpr int64_t kMostParts = 64;
+  const Node* const dim = from.AsAtom();
+  for (int64_t factor = 2; dim != nullptr && factor <= kMostParts; ++factor) {
+    const std::optional<Size> quotient = to.DividedBy(factor);
+    const Node* const atom = quotient ? quotient->AsAtom() : nullptr;
+    if (atom != nullptr && IsQuotient(*atom, *dim, factor)) return factor;
+  }
+  return 0;
+}
+
+/// Whether `to` is `from`, or that rounded down.
 bool IsRoundedDown(const Size& from, const Size& to) {
   return from == to || RoundedDownTo(from, to) > 0;
 }
@@ -88,17 +102,6 @@ std::vector<Group> GroupsBy(const Shape& from, const Shape& to, const IsSame& is
 }
 
 }  // namespace
-
-int64_t RoundedDownTo(const Size& from, const Size& to) {
-  constexpr int64_t kMostParts = 64;
-  const Node* const dim = from.AsAtom();
-  for (int64_t factor = 2; dim != nullptr && factor <= kMostParts; ++factor) {
-    const std::optional<Size> quotient = to.DividedBy(factor);
-    const Node* const atom = quotient ? quotient->AsAtom() : nullptr;
-    if (atom != nullptr && IsQuotient(*atom, *dim, factor)) return factor;
-  }
-  return 0;
-}
 
 bool AreSame(const Kernel& kernel, const Size& a, const Size& b) {
   if (a == b) return true;

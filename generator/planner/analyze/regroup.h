@@ -2,16 +2,12 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <vector>
 
 #include "generator/ir/kernel.h"
 
 namespace kiln {
 
-/// The factor of which `to` is the largest multiple in `from`, as h // 2 * 2 is of h; 0: it is
-/// none.
-int64_t RoundedDownTo(const Size& from, const Size& to);
 /// Whether sizes are the same in every call: h // 2 * 2 is h where h is known to be even.
 bool AreSame(const Kernel& kernel, const Size& a, const Size& b);
 
