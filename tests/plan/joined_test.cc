@@ -50,7 +50,7 @@ TEST_CASE("So are those that go into it, or are made of it, element by element")
                           "  y = sum\n")) == "x y");
   // One value of each pixel, and one of each channel.
   CHECK(JoinedIn(OfImages("  let p = reshape(dot(reshape(x, [4 * w, c]), f), [4, w, o])\n"
-                          "  y = p * broadcast(r[:, :, ds(0, 1)], [4, w, o])\n")) == "x");
+                          "  y = p * broadcast(r[:, :, ds(0, 1)], [4, w, o])\n")) == "x y");
   CHECK(JoinedIn(OfImages("  let p = reshape(dot(reshape(x, [4 * w, c]), f), [4, w, o])\n"
                           "  y = p + f[0] + 1\n")) == "x y");
 }
@@ -95,6 +95,20 @@ TEST_CASE("Channels of groups stay lanes of a pixel, of which each group has a f
   CHECK(!Has(pixels, "f32[n, 32, 8]"));
   // A fold over channels of a group alone sees the group.
   CHECK(JoinedIn(OfGroups("  y = reshape(v - sum(v, axis=2, keep=true), [h, w, 256])\n")) == "x");
+}
+
+TEST_CASE("What groups have of each channel is copied, and no image beside it") {
+  const std::string plan =
+      ToString(*PlanOf("kernel: k\nrequire: [c % 32 == 0]\ninputs:\n  x: f32[h, w, c]\n"
+                       "  gain: f32[32, c // 32]\noutputs: {y: \"f32[h, w, c]\"}\nbody: |\n"
+                       "  let v = reshape(x, [h * w, 32, c // 32])\n"
+                       "  let n = v - mean(v, axis=[0, 2], keep=true)\n"
+                       "  y = reshape(n * gain, [h, w, c])\n")
+                    .plan);
+  INFO(plan);
+  CHECK(Has(plan, "operand x: rows (read element by element), dimensions 0 and 1 as one"));
+  CHECK(Has(plan, "operand y: rows, dimensions 0 and 1 as one"));
+  CHECK(!Has(plan, "f32[h*w, 32, c // 32]"));
 }
 
 TEST_CASE("Groups have all channels where every call checks that") {

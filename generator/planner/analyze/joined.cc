@@ -93,13 +93,15 @@ class Joiner {
     seen.shape = as;
     for (NodePtr& arg : seen.args) {
       const std::optional<Shape> beside = SeenBeside(kernel_, arg->shape, node->shape, as);
-      arg = beside ? SeenAs(arg, *beside) : Broadened(arg, node->shape, as);
+      const NodePtr in_place = beside ? SeenAs(arg, *beside) : nullptr;
+      arg = in_place ? in_place : Broadened(arg, node->shape, as);
       if (!arg) return nullptr;
     }
     return Share(std::move(seen));
   }
 
-  /// A value of fewer elements, such as one of each group of channels, as one of each channel.
+  /// A value of fewer elements, such as one of each group of channels, as one of each channel: it
+  /// is small enough to be copied.
   NodePtr Broadened(const NodePtr& node, const Shape& whole, const Shape& as) {
     const std::optional<Broadening> to = BroadenedBeside(kernel_, node->shape, whole, as);
     if (!to) return nullptr;

@@ -76,13 +76,46 @@ bool MergePastRanges(Plan& plan, Stages& before, const Stage& nest) {
   return true;
 }
 
+/// Whether a stage reads a temporary that an earlier one makes.
+bool GoesOnWith(const Plan& plan, const Stage& stage, const Stage& maker) {
+  Table<bool, Buffer> made(plan.buffers.size());
+  ForEachPlace(maker, [&](const Place& p, bool writes) {
+    if (writes && IsTemp(plan, p.buffer)) made[RootOf(plan, p.buffer)] = true;
+  });
+  bool reads = false;
+  ForEachPlace(stage, [&](const Place& p, bool writes) {
+    reads = reads || (!writes && made[RootOf(plan, p.buffer)]);
+  });
+  return reads;
+}
+
+/// A nest that goes on with what an earlier one makes, where those between have nothing to do with
+/// the earlier one: they are computed before both, whose values need no memory then.
+bool MergePastOthers(Plan& plan, Stages& before, const Stage& nest) {
+  if (!IsNest(nest)) return false;
+  const auto multiplies = [](const Stage& s) { return Is<stage::Dot, stage::Pack, stage::Tap>(s); };
+  for (size_t at = before.size(); at-- > 0;) {
+    Stage& former = before[at];
+    const auto others = before.begin() + static_cast<std::ptrdiff_t>(at) + 1;
+    const auto is_apart = [&](const Stage& other) { return Independent(plan, former, other); };
+    if (GoesOnWith(plan, nest, former) && std::all_of(others, before.end(), is_apart) &&
+        Merge(plan, former, nest)) {
+      std::rotate(others - 1, others, before.end());
+      return true;
+    }
+    if (AnyStage({former}, multiplies) || !MayBePassed(former)) return false;
+  }
+  return false;
+}
+
 void FuseList(Plan& plan, Stages& stages) {
   Stages fused;
   for (Stage& stage : stages) {
     ForEachList(stage, [&](Stages& list) { FuseList(plan, list); });
     if (Is<stage::Reduce>(stage) && MergePastValues(plan, fused, stage)) continue;
     if (MergePastRanges(plan, fused, stage)) continue;
-    if (!fused.empty() && Merge(plan, fused.back(), stage)) {
+    if ((!fused.empty() && Merge(plan, fused.back(), stage)) ||
+        MergePastOthers(plan, fused, stage)) {
       if (auto* loop = As<stage::Loop>(fused.back())) FuseList(plan, loop->body);
       continue;
     }

@@ -1,0 +1,51 @@
+// Which nests become one past what stands between them.
+#include "tests/plan/plan_testing.h"
+
+namespace kiln {
+namespace {
+
+std::string PlanOfBody(const std::string& body) {
+  return ToString(*PlanOf("kernel: k\ninputs:\n  x: f32[m, n]\n  f: f32[n, n]\n  g: f32[n]\n"
+                          "outputs: {y: \"f32[m, n]\"}\nscratch: {kept: \"f32[m, n]\"}\nbody: |\n" +
+                          body)
+                       .plan);
+}
+
+TEST_CASE("What has nothing to do with a value does not keep it in memory") {
+  const std::string plan =
+      PlanOfBody("  let e = exp(x)\n  let share = g / sum(g)\n  y = e * share\n");
+  INFO(plan);
+  CHECK(!Has(plan, "value e"));
+  CHECK(plan.find("sum of lanes") < plan.find("exp("));
+}
+
+TEST_CASE("Nor does it keep the sums of a dot in memory") {
+  const std::string plan =
+      PlanOfBody("  let p = dot(x, f)\n  let share = g / sum(g)\n  y = p * share\n");
+  INFO(plan);
+  CHECK(!Has(plan, "value p"));
+  CHECK(plan.find("sum of lanes") < plan.find("dot of f32"));
+}
+
+TEST_CASE("What the nests between read or store stays where it is") {
+  // The shares are of the value itself.
+  const std::string reads =
+      PlanOfBody("  let e = exp(x)\n  let of = sum(e, axis=0)\n  y = e / of\n");
+  INFO(reads);
+  CHECK(Has(reads, "value e"));
+  // Scratch that the value is made of is stored anew.
+  const std::string stores =
+      PlanOfBody("  let e = exp(kept)\n  kept = flip(x, axis=0)\n  y = e + kept\n");
+  INFO(stores);
+  CHECK(stores.find("exp(") < stores.find("kept["));
+}
+
+TEST_CASE("No product moves before a value that is used after it") {
+  const std::string plan =
+      PlanOfBody("  let e = exp(x)\n  kept = dot(f[:, :], f)[ds(0, m)]\n  y = e + g\n");
+  INFO(plan);
+  CHECK(plan.find("exp(") < plan.find("dot of f32"));
+}
+
+}  // namespace
+}  // namespace kiln
