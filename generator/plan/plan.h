@@ -166,8 +166,8 @@ struct Dots {
 };
 
 struct Plan {
-  const Kernel* kernel = nullptr;        // the spec's, or
-  std::shared_ptr<const Kernel> joined;  // one whose body sees fewer dimensions
+  const Kernel* kernel = nullptr;           // the spec's, or
+  std::shared_ptr<const Kernel> rewritten;  // one whose body says the same by other means
   Table<Space> spaces;
   Table<Loop> loops;
   Table<Buffer> buffers;

@@ -2,16 +2,20 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "generator/plan/verify.h"
+#include "generator/planner/analyze/concats.h"
 #include "generator/planner/analyze/joined.h"
 
 namespace kiln {
 
 std::unique_ptr<Plan> MakePlan(const Kernel& of, Diagnostics& diagnostics, std::string_view last) {
   auto plan = std::make_unique<Plan>();
-  plan->joined = WithJoinedDimensions(of);
-  const Kernel& kernel = plan->joined ? *plan->joined : of;
+  plan->rewritten = WithConcatsInPlace(of);
+  if (auto joined = WithJoinedDimensions(plan->rewritten ? *plan->rewritten : of))
+    plan->rewritten = std::move(joined);
+  const Kernel& kernel = plan->rewritten ? *plan->rewritten : of;
   plan->kernel = &kernel;
   const Reduction reduction = FindReduction(kernel);
   const RefId carried = reduction.stay ? RefId() : reduction.accumulator;

@@ -9,6 +9,7 @@
 
 #include "generator/ir/index_range.h"
 #include "generator/planner/analyze/chains.h"
+#include "generator/planner/analyze/concats.h"
 #include "generator/planner/analyze/nodes.h"
 #include "generator/planner/lower/lower.h"
 
@@ -80,7 +81,8 @@ class Lowering {
   // Tiles (tiles.cc).
   void EmitInto(const Target& target, const Node& node, const NodePtr& mask);
   void EmitPointwise(const Target& target, const Node& node, const NodePtr& mask);
-  void EmitConcat(const Target& target, const Node& node);
+  void EmitParts(const Target& target, const Node& node, const Parts& parts);
+  NodePtr InShape(const NodePtr& node, const Shape& shape);
   void EmitIf(const Target& target, const Node& node, const NodePtr& mask);
   ElementPtr Materialised(const Node& node, const Point& point);
   ElementPtr SumOf(const Node& mean, const Point& point);
@@ -237,7 +239,7 @@ class Lowering {
   };
   std::vector<HoistedRead> hoisted_;                         // of this statement
   std::set<std::pair<const Stages*, const Node*>> checked_;  // of this statement, by list
-  std::vector<NodePtr> made_;       // nodes of checks: temporaries are known by theirs
+  std::vector<NodePtr> made_;       // nodes of checks and parts: temporaries are known by theirs
   std::vector<ElementPtr> guards_;  // under which the value at hand is evaluated
 };
 

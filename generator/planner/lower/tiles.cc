@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "generator/ir/tile_node.h"
 #include "generator/plan/walk.h"
 #include "generator/planner/lower/lowering.h"
 
@@ -172,7 +173,8 @@ bool HasStatements(Op op) {
 void Lowering::EmitInto(const Target& target, const Node& node, const NodePtr& mask) {
   const Undivided undivided(&dividing_);
   if (node.op == Op::kIf && !node.shape.empty()) return EmitIf(target, node, mask);
-  if (mask || !HasStatements(node.op)) return EmitPointwise(target, node, mask);
+  const std::optional<Parts> parts = PartsAlong(node);
+  if (mask || (!HasStatements(node.op) && !parts)) return EmitPointwise(target, node, mask);
   const Buffer& to = plan_[target.buffer];
   if (ReadsBuffer(node, target.buffer) || to.dtype != node.dtype) {
     return EmitPointwise(target, node, mask);  // by way of a buffer
@@ -182,7 +184,7 @@ void Lowering::EmitInto(const Target& target, const Node& node, const NodePtr& m
   if (ClassOf(node.op) == OpClass::kScan) return EmitScan(target, node);
   if (ClassOf(node.op) == OpClass::kOrder) return EmitAlong(target, node);
   if (node.op == Op::kDot) return EmitDot(target, node);
-  EmitConcat(target, node);
+  EmitParts(target, node, *parts);
 }
 
 namespace {
@@ -249,20 +251,34 @@ void Lowering::EmitDivided(const Dividing& dividing, Loops loops, Stage store) {
   Emit(Nest(loops, {std::move(store)}, true));
 }
 
-void Lowering::EmitConcat(const Target& target, const Node& node) {
-  const size_t axis = node.axes[0];
+/// Each part of a concatenation goes where its elements belong.
+void Lowering::EmitParts(const Target& target, const Node& node, const Parts& parts) {
+  const auto count = static_cast<int64_t>(parts.concat->args.size());
+  const auto along = static_cast<size_t>(parts.concat->axes[0]);
   Size begin = 0;
-  for (const NodePtr& part : node.args) {
+  for (const NodePtr& part : parts.concat->args) {
+    Shape shape = node.shape;
+    shape[parts.axis] =
+        parts.by_turns ? *shape[parts.axis].DividedBy(count) : part->shape[along] * parts.each;
     Target window = target;
     for (Target::Dimension& d : window.dimensions) {
-      if (d.axis != axis) continue;
+      if (d.axis != parts.axis) continue;
       // With an offset, be it 0, the window is in the part's own space and not in the target's.
       const ElementPtr shift = Scalar(*(begin * Size(d.stride)).ToNode());
       if (!d.offset || !(begin == Size(0))) d.offset = AddOffsets(d.offset, shift);
+      if (parts.by_turns) d.stride *= count;
     }
-    EmitInto(window, *part, nullptr);
-    begin = begin + part->shape[axis];
+    begin = begin + (parts.by_turns ? Size(1) : shape[parts.axis]);
+    EmitInto(window, *InShape(part, shape), nullptr);
   }
+}
+
+/// The value in another shape.
+NodePtr Lowering::InShape(const NodePtr& node, const Shape& shape) {
+  if (node->shape == shape) return node;
+  if (node->op == Op::kReshape) return InShape(node->args[0], shape);
+  made_.push_back(Share(TileNode(Op::kReshape, node->dtype, shape, node->span, {node})));
+  return made_.back();
 }
 
 void Lowering::EmitIf(const Target& target, const Node& node, const NodePtr& mask) {

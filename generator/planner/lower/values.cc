@@ -203,7 +203,7 @@ ElementPtr Lowering::ReadLocal(const Node& node, const Point& point) {
 ElementPtr Lowering::Reshaped(const Node& node, const Point& point) {
   const Node& arg = *node.args[0];
   if (RegroupsDimensions(node)) {
-    if (temporary_.count(&node)) return SeenAnew(node, point);
+    if (temporary_.count(&node) || PartsAlong(node)) return SeenAnew(node, point);
     if (ElementPtr joined = SeenJoined(node, point)) return joined;
     const std::optional<Point> seen = SeenThrough(node, point);
     return seen ? Value(arg, *seen) : SeenAnew(node, point);
@@ -216,11 +216,16 @@ ElementPtr Lowering::Reshaped(const Node& node, const Point& point) {
   return Value(arg, whole);
 }
 
-/// The elements in a buffer without gaps, as the other shape looks at it.
+/// The elements in a buffer without gaps, as the other shape looks at it, or in one of that shape
+/// where they are made of parts.
 ElementPtr Lowering::SeenAnew(const Node& node, const Point& point) {
   const Node& arg = *node.args[0];
   const auto [it, added] = temporary_.try_emplace(&node);
-  if (added) {
+  if (added && PartsAlong(node)) {
+    const BufferId buffer = NewTemp("", node.dtype, node.shape, spaces_.SpacesOf(node));
+    temporary_[&node] = buffer;
+    EmitInto(WholeOf(buffer, node.shape.size()), node, nullptr);
+  } else if (added) {
     const BufferId flat = NewTemp("", arg.dtype, arg.shape, spaces_.SpacesOf(arg));
     plan_.buffers[flat].dense = true;
     EmitInto(WholeOf(flat, arg.shape.size()), arg, nullptr);

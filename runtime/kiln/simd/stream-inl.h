@@ -127,8 +127,10 @@ HWY_INLINE void StreamLanes(D d, size_t count, bool stream, const T* to, Fn&& fn
     const size_t n = hn::Lanes(d);
     const size_t bytes = n * sizeof(T);
     const size_t beyond = reinterpret_cast<uintptr_t>(to) % bytes;  // the last multiple
-    // Vectors of less than 128 bits have no such store; short rows are not worth two more loops.
-    if (!stream || bytes < 16 || beyond % sizeof(T) != 0 || count < 4 * n) {
+    // Vectors of less than 128 bits have no such store; short rows are not worth two more loops,
+    // which those of whole lines do not need.
+    const bool is_lines = (reinterpret_cast<uintptr_t>(to) | count * sizeof(T)) % kLineBytes == 0;
+    if (!stream || bytes < 16 || beyond % sizeof(T) != 0 || (count < 4 * n && !is_lines)) {
       ForLanes(d, count, fn);
       return;
     }

@@ -1,0 +1,211 @@
+#include "generator/planner/analyze/concats.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "generator/ir/tile_node.h"
+#include "generator/planner/analyze/nodes.h"
+#include "generator/planner/analyze/regroup.h"
+
+namespace kiln {
+namespace {
+
+const NodePtr& WithoutReshapes(const NodePtr& node) {
+  return node->op == Op::kReshape ? WithoutReshapes(node->args[0]) : node;
+}
+
+/// The argument of which elements are what the node does to each by itself; -1: there is none.
+int OnlyTile(const Node& node) {
+  int only = -1;
+  if (!IsElementwise(node.op) || ClassOf(node.op) == OpClass::kLazy) return -1;
+  for (size_t k = 0; k < node.args.size(); ++k) {
+    if (node.args[k]->shape.empty()) continue;
+    if (only >= 0 || node.args[k]->shape != node.shape) return -1;
+    only = static_cast<int>(k);
+  }
+  return only;
+}
+
+/// The value that all of it is a concatenation's elements, each changed by itself; null: of none.
+const Node* Origin(const Node& node) {
+  if (node.op == Op::kConcat || node.op == Op::kLocal) return &node;
+  const int only = node.op == Op::kReshape ? 0 : OnlyTile(node);
+  return only < 0 ? nullptr : Origin(*node.args[static_cast<size_t>(only)]);
+}
+
+/// The same value with `origin` in the place of its own.
+NodePtr WithOrigin(const NodePtr& node, const NodePtr& origin) {
+  if (node->op == Op::kConcat || node->op == Op::kLocal) return origin;
+  Node with = *node;
+  NodePtr& arg = with.args[node->op == Op::kReshape ? 0 : static_cast<size_t>(OnlyTile(*node))];
+  arg = WithOrigin(arg, origin);
+  return Share(std::move(with));
+}
+
+/// `node` is done to each part of its argument, a concatenation in some shape.
+NodePtr Distributed(const NodePtr& node) {
+  const int only = OnlyTile(*node);
+  if (only < 0) {
+    if (node->op != Op::kReshape) return node;
+    Node reshape = *node;
+    reshape.args = {Distributed(node->args[0])};
+    return reshape.args == node->args ? node : Share(std::move(reshape));
+  }
+  const NodePtr arg = Distributed(node->args[static_cast<size_t>(only)]);
+  const NodePtr& concat = WithoutReshapes(arg);
+  Node parts = *concat;
+  parts.dtype = node->dtype;
+  for (NodePtr& part : parts.args) {
+    Node of_part = *node;
+    of_part.shape = part->shape;
+    of_part.args[static_cast<size_t>(only)] = part;
+    part = Share(std::move(of_part));
+  }
+  NodePtr whole = Share(std::move(parts));
+  if (concat == arg) return whole;
+  return Share(TileNode(Op::kReshape, node->dtype, node->shape, node->span, {whole}));
+}
+
+bool IsOfConcat(const Node& node) {
+  const Node* const origin = Origin(node);
+  return origin != nullptr && origin->op == Op::kConcat;
+}
+
+/// What a value reads.
+struct Reads {
+  std::vector<RefId> refs;
+  std::vector<LocalId> locals;
+};
+void FindReads(const Node& node, Reads& reads) {
+  const bool of_ref = node.op == Op::kRead || node.op == Op::kInside || node.op == Op::kAt;
+  if (of_ref) reads.refs.push_back(RefId(node.index));
+  if (node.op == Op::kLocal) reads.locals.push_back(LocalId(node.index));
+  for (const NodePtr& arg : node.args) FindReads(*arg, reads);
+  for (const Subscript& s : node.subscripts) {
+    FindReads(*s.start, reads);
+    if (s.count) FindReads(*s.count, reads);
+  }
+}
+
+class InPlace {
+ public:
+  explicit InPlace(const Kernel& kernel) : kernel_(kernel), times_read_(kernel.locals.size()) {
+    for (const Actions* actions : {&kernel.body, &kernel.epilogue}) {
+      ForEachAction(*actions, [&](const Action& action) {
+        ForEachExpression(action, [&](const Node& node) { Count(node); });
+      });
+    }
+  }
+
+  std::shared_ptr<const Kernel> Run() {
+    Actions body = Rewritten(kernel_.body), epilogue = Rewritten(kernel_.epilogue);
+    if (!changed_) return nullptr;
+    auto kernel = std::make_shared<Kernel>(kernel_);
+    kernel->body = std::move(body);
+    kernel->epilogue = std::move(epilogue);
+    return kernel;
+  }
+
+ private:
+  void Count(const Node& node) {
+    Reads reads;
+    FindReads(node, reads);
+    for (const LocalId local : reads.locals) ++times_read_[local];
+  }
+
+  Actions Rewritten(Actions actions) {
+    for (size_t k = 0; k < actions.size(); ++k) {
+      const auto* define = As<action::Define>(actions[k]);
+      const std::optional<size_t> reader = define ? ReaderOf(*define, actions, k) : std::nullopt;
+      if (!reader) continue;
+      NodePtr& value = *ValueOf(actions[*reader]);
+      value = WithOrigin(value, define->value);
+      actions.erase(actions.begin() + static_cast<std::ptrdiff_t>(k--));
+      changed_ = true;
+    }
+    for (Action& action : actions) {
+      NodePtr* const value = ValueOf(action);
+      if (value && IsOfConcat(**value))
+        changed_ |= *value != std::exchange(*value, Distributed(*value));
+      MatchKind(
+          action.what,
+          [&](action::When& when) {
+            when.body = Rewritten(std::move(when.body));
+            when.orelse = Rewritten(std::move(when.orelse));
+          },
+          [&](action::For& loop) { loop.body = Rewritten(std::move(loop.body)); },
+          [&](action::While& loop) { loop.body = Rewritten(std::move(loop.body)); },
+          [](const auto&) {});
+    }
+    return actions;
+  }
+
+  static NodePtr* ValueOf(Action& action) {
+    if (auto* store = std::get_if<action::Store>(&action.what)) return &store->value;
+    auto* define = std::get_if<action::Define>(&action.what);
+    return define ? &define->value : nullptr;
+  }
+
+  /// The statement that alone reads a let of a concatenation, if nothing up to there, itself
+  /// included, changes what that is made of.
+  std::optional<size_t> ReaderOf(const action::Define& define, Actions& actions, size_t at) const {
+    const LocalId let(define.local);
+    const bool may_move = kernel_[let].kind == Local::Kind::kLet && times_read_[let] == 1 &&
+                          define.value->shape == kernel_[let].shape && IsOfConcat(*define.value);
+    if (!may_move) return std::nullopt;
+    Reads reads;
+    FindReads(*define.value, reads);
+    for (size_t k = at + 1; k < actions.size(); ++k) {
+      NodePtr* const value = ValueOf(actions[k]);
+      if (!value) return std::nullopt;
+      if (const auto* store = As<action::Store>(actions[k]); store && Writes(*store, reads))
+        return std::nullopt;
+      const Node* const origin = Origin(**value);
+      if (origin && origin->op == Op::kLocal && LocalId(origin->index) == let) return k;
+    }
+    return std::nullopt;
+  }
+
+  static bool Writes(const action::Store& store, const Reads& reads) {
+    const auto has = [](const auto& list, const auto& id) {
+      return std::find(list.begin(), list.end(), id) != list.end();
+    };
+    return store.ref >= 0 ? has(reads.refs, RefId(store.ref))
+                          : has(reads.locals, LocalId(store.local));
+  }
+
+  const Kernel& kernel_;
+  Table<int, Local> times_read_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+std::shared_ptr<const Kernel> WithConcatsInPlace(const Kernel& kernel) {
+  return InPlace(kernel).Run();
+}
+
+std::optional<Parts> PartsAlong(const Node& node) {
+  if (node.op == Op::kConcat) return Parts{&node, static_cast<size_t>(node.axes[0]), false, 1};
+  if (node.op != Op::kReshape) return std::nullopt;
+  const Node& concat = *WithoutReshapes(node.args[0]);
+  if (concat.op != Op::kConcat) return std::nullopt;
+  const auto along = static_cast<size_t>(concat.axes[0]);
+  for (const Group& group : GroupsOf(concat.shape, node.shape)) {
+    if (std::count(group.from.begin(), group.from.end(), along) == 0) continue;
+    if (group.to.size() != 1) return std::nullopt;
+    Parts parts{&concat, group.to[0], false, 1};
+    if (along == group.from.front()) {
+      for (size_t k = 1; k < group.from.size(); ++k)
+        parts.each = parts.each * concat.shape[group.from[k]];
+      return parts;
+    }
+    parts.by_turns = along == group.from.back() &&
+                     std::all_of(concat.args.begin(), concat.args.end(),
+                                 [&](const NodePtr& part) { return part->shape[along].IsOne(); });
+    return parts.by_turns ? std::optional(parts) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+}  // namespace kiln
