@@ -2,6 +2,10 @@
 
 #include <unistd.h>
 
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
+
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -52,7 +56,19 @@ int64_t Believed(int64_t reported, int64_t least, int64_t most, int64_t otherwis
   return reported <= 0 ? otherwise : std::clamp(reported, least, most);
 }
 
+bool IsIntel() {
+#if defined(__x86_64__) || defined(__i386__)
+  unsigned most = 0, name[3] = {};  // the name's parts are in EBX, EDX and ECX
+  return __get_cpuid(0, &most, &name[0], &name[2], &name[1]) != 0 &&
+         std::memcmp(name, "GenuineIntel", sizeof name) == 0;
+#else
+  return false;
+#endif
+}
+
 }  // namespace
+
+const bool kPrefetchesStreams = IsIntel();
 
 Cpu DetectCpu() {
   const Cpu reported = ReadCaches();

@@ -78,6 +78,8 @@ HWY_INLINE void PrefetchRow(const T* row, size_t count) {
 /// multiples of its size.
 template <class D>
 struct Streamed : Whole<D> {
+  bool prefetches;  // what is read once
+
   template <class V, typename T>
   HWY_INLINE void Store(V v, T* p) const {
     const TagFor<RawBits<T>, D> d;
@@ -88,14 +90,13 @@ struct Streamed : Whole<D> {
   template <typename T>
   HWY_INLINE void PrefetchStored(const T*, ptrdiff_t) const {}  // it is not read first
 
-  // The hardware sees what is read next, but not beyond the end of a page.
   template <typename T>
   HWY_INLINE void PrefetchStream(const T* row, const T* next, size_t i, size_t count) const {
-    PrefetchToL2(LaterRow(row, next, count) + i);
+    if (prefetches) PrefetchToL2(LaterRow(row, next, count) + i);
   }
   template <typename T>
   HWY_INLINE void PrefetchStream(const T* p) const {
-    PrefetchToL2(p + 8 * kLaterBytes / kBitsOf<T>);
+    if (prefetches) PrefetchToL2(p + 8 * kLaterBytes / kBitsOf<T>);
   }
 };
 
@@ -134,9 +135,11 @@ HWY_INLINE void StreamLanes(D d, size_t count, bool stream, const T* to, Fn&& fn
       ForLanes(d, count, fn);
       return;
     }
+    Streamed<D> streamed;
+    streamed.prefetches = kPrefetchesStreams;
     size_t i = beyond == 0 ? 0 : (bytes - beyond) / sizeof(T);
     if (i != 0) fn(Part<D>(i), size_t{0});
-    for (; i + n <= count; i += n) fn(Streamed<D>(), i);
+    for (; i + n <= count; i += n) fn(streamed, i);
     if (i < count) fn(Part<D>(count - i), i);
   }
 }
