@@ -99,7 +99,6 @@ static void RunStep(const Step& step) {
     // gmm.yaml:89  out = existing
     for (size_t m_i = 0; m_i < m_size; ++m_i) {
       StreamLanes(kFloats, n_size, out.stream, out.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
-        at.PrefetchStream(existing.At(m_i, 0), existing.At(m_i + 1, 0), n_i, n_size);
         const auto existing_0 = at.Load(existing.At(m_i, n_i));
         at.Store(existing_0, out.At(m_i, n_i));
       });

@@ -58,10 +58,8 @@ static void RunStep(const Step& step) {
   for (size_t m_i = 0; m_i < m_size; ++m_i) {
     StreamLanes(kFloats, half_size, y.stream && AreAlignedAlike(y.At(m_i, 0), y.At(m_i, call.half)),
                 y.At(m_i, 0), [&](auto at, size_t half_i) HWY_ATTR {
-      at.PrefetchStream(x.At(m_i, 0), x.At(m_i + 1, 0), half_i, half_size);
-      at.PrefetchStream(cosine.At(m_i, 0), cosine.At(m_i + 1, 0), half_i, half_size);
-      at.PrefetchStream(x.At(m_i, call.half), x.At(m_i + 1, call.half), half_i, half_size);
-      at.PrefetchStream(sine.At(m_i, 0), sine.At(m_i + 1, 0), half_i, half_size);
+      at.PrefetchParts(x.At(m_i, half_i));
+      at.PrefetchParts(x.At(m_i, half_i + call.half));
       // rope.yaml:28  y[:, :half] = T(x[:, :half] * cosine - turn * x[:, half:] * sine)
       const auto x_0 = at.Load(x.At(m_i, half_i));
       const auto cosine_0 = at.Load(cosine.At(m_i, half_i));

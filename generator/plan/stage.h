@@ -58,6 +58,8 @@ struct Prefetch {
   LoopId row;                       // the loop over rows; kStream: or none; kAcross: along them
   int from = 0, to = 1, parts = 1;  // kNextRow: the share
   bool far = false;                 // kNextRow: of an array from memory alone
+  bool by_turns = false;            // kStream: other parts of the row are read in between; with
+                                    // `row`: of a piece of a row, as others are far from it
 };
 
 /// What a pass over a row makes of all its lanes: variable = op over them of value.

@@ -119,7 +119,8 @@ void StageText::List(const Stages& stages, int indent) {
 void StageText::Prefetches(const std::vector<Prefetch>& prefetches, int indent) {
   for (const Prefetch& a : prefetches) {
     std::string what;
-    if (a.kind == Prefetch::Kind::kStream) what = "later lanes of ";
+    if (a.kind == Prefetch::Kind::kStream)
+      what = a.by_turns ? "later lanes by turns of " : "later lanes of ";
     if (a.kind == Prefetch::Kind::kRowsAhead) what = "later rows of ";
     if (a.kind == Prefetch::Kind::kAcross) what = "later squares of ";
     if (a.kind == Prefetch::Kind::kNextRow) {

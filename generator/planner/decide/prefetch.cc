@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "generator/plan/walk.h"
+#include "generator/planner/analyze/reuse.h"
 
 namespace kiln {
 namespace {
@@ -160,16 +161,43 @@ bool SameRow(const Place& a, const Place& b) {
   return i && j ? std::abs(*i - *j) < kClose : SameElement(x, y);
 }
 
+/// Whether its rows have neighbours that other steps read, not far from the next row.
+bool IsShortPiece(const Plan& plan, const Place& place) {
+  constexpr int64_t kMost = 512;  // elements
+  const std::optional<int64_t> count = plan.SpaceOf(place.at.back().loop).extent.Constant();
+  return IsPieceOfRow(plan, place) && count && *count <= kMost;
+}
+
+/// Whether they are parts of one row.
+bool ArePartsOfRow(const Place& a, const Place& b) {
+  return a.buffer == b.buffer &&
+         std::equal(a.at.begin(), a.at.end() - 1, b.at.begin(), b.at.end() - 1, SameCoordinate);
+}
+
+/// Whether the next step reads the same block, which is in the caches.
+bool StaysForNextStep(const Plan& plan, const Place& place) {
+  const Kernel& kernel = *plan.kernel;
+  const Ref& ref = *plan.RefOf(place.buffer);
+  return !kernel.axes.empty() && !ref.block.empty() &&
+         !AxesOfIndex(kernel, ref)[AxisId(kernel.axes.size() - 1)];
+}
+
 /// Of several passes over a row the first that reads an array asks for it.
 void PrefetchStreams(const Plan& plan, const std::vector<Stage*>& passes, LoopId row) {
   std::vector<Place> asked;
   for (Stage* pass : passes) {
+    const size_t before = asked.size();
     for (const Place& place : RowsOf(plan, *pass, row)) {
-      if (std::any_of(asked.begin(), asked.end(),
-                      [&](const Place& a) { return SameRow(a, place); }))
-        continue;
-      PrefetchesOf(*pass).push_back({Prefetch::Kind::kStream, place, row});
-      asked.push_back(place);
+      const auto same_row = [&](const Place& a) { return SameRow(a, place); };
+      if (!StaysForNextStep(plan, place) && std::none_of(asked.begin(), asked.end(), same_row))
+        asked.push_back(place);
+    }
+    for (size_t k = before; k < asked.size(); ++k) {
+      Prefetch later{Prefetch::Kind::kStream, asked[k], row};
+      for (size_t other = before; other < asked.size(); ++other)
+        later.by_turns = later.by_turns || (other != k && ArePartsOfRow(asked[k], asked[other]));
+      if (later.by_turns && !IsShortPiece(plan, asked[k])) later.row = {};
+      PrefetchesOf(*pass).push_back(std::move(later));
     }
   }
 }

@@ -79,6 +79,11 @@ std::vector<std::string> BodyView::PrefetchLines(const std::vector<Prefetch>& pr
                       ", " + Stride(place, prefetch.row) + ");");
       continue;
     }
+    if (prefetch.kind == Prefetch::Kind::kStream && prefetch.by_turns) {
+      const std::string to_row = prefetch.row ? ", " + Stride(place, prefetch.row) : "";
+      lines.push_back("at.PrefetchParts(" + Pointer(place) + to_row + ");");
+      continue;
+    }
     if (prefetch.kind == Prefetch::Kind::kStream && !prefetch.row) {
       lines.push_back("at.PrefetchStream(" + Pointer(place) + ");");
       continue;

@@ -35,9 +35,9 @@ int64_t PageBytes();
 
 /// How far a pass prefetches: far enough that memory has answered, and half of a small L1.
 constexpr int64_t kPrefetchAheadBytes = int64_t{16} << 10;
-/// Whether passes over what is read once prefetch it, too: those of Intel's CPUs, whose own requests
-/// stop at the end of a page. A Zen 4 does not need that, and where its own requests are in the way
-/// of others, a loop from memory takes 1.3 times as long.
+/// Whether passes over what is read once prefetch it, too: those of Intel's CPUs, whose own
+/// requests stop at the end of a page. A Zen 4 does not need that, and where its own requests are
+/// in the way of others, a loop from memory takes 1.3 times as long.
 extern const bool kPrefetchesStreams;
 /// Rows up to this size are prefetched into the L1, which has to hold some of them.
 constexpr int64_t kShortRowBytes = int64_t{12} << 10;

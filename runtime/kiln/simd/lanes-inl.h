@@ -265,6 +265,8 @@ struct AtLanes {
   /// cache.
   template <typename... Later>
   HWY_INLINE void PrefetchStream(Later...) const {}
+  template <typename... Later>
+  HWY_INLINE void PrefetchParts(Later...) const {}
 
   template <class M, class V, typename T>
   HWY_INLINE void StoreIf(M mask, V v, T* p) const {

@@ -98,6 +98,20 @@ struct Streamed : Whole<D> {
   HWY_INLINE void PrefetchStream(const T* p) const {
     if (prefetches) PrefetchToL2(p + 8 * kLaterBytes / kBitsOf<T>);
   }
+
+  // Of rows whose parts are read by turns no CPU sees what is next. Requests are dropped where
+  // there are too many at a time, so each is made twice.
+  template <typename T>
+  HWY_INLINE void PrefetchParts(const T* p) const {
+    PrefetchToL2(p + 4 * kLaterBytes / kBitsOf<T>);
+    PrefetchToL2(p + 2 * kLaterBytes / kBitsOf<T>);
+  }
+  /// Of short pieces of rows.
+  template <typename T>
+  HWY_INLINE void PrefetchParts(const T* p, ptrdiff_t to_row) const {
+    PrefetchToL2(p + 16 * to_row);
+    PrefetchToL2(p + 8 * to_row);
+  }
 };
 
 /// Whether an output is to be written by streaming stores in pieces of so many columns, which have
