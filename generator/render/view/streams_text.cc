@@ -2,6 +2,7 @@
 
 #include "generator/plan/walk.h"
 #include "generator/render/view/body_view.h"
+#include "generator/render/view/specialization_view.h"
 
 namespace kiln::render {
 
