@@ -14,7 +14,8 @@ const NodePtr& WithoutReshapes(const NodePtr& node) {
   return node->op == Op::kReshape ? WithoutReshapes(node->args[0]) : node;
 }
 
-/// The argument of which elements are what the node does to each by itself; -1: there is none.
+/// The only argument with elements, if the node does something to each of these by itself; -1:
+/// there is none.
 int OnlyTile(const Node& node) {
   int only = -1;
   if (!IsElementwise(node.op) || ClassOf(node.op) == OpClass::kLazy) return -1;
@@ -26,7 +27,8 @@ int OnlyTile(const Node& node) {
   return only;
 }
 
-/// The value that all of it is a concatenation's elements, each changed by itself; null: of none.
+/// The concatenation, or the local, of whose elements, each changed by itself, all of the value is
+/// made; null: there is none.
 const Node* Origin(const Node& node) {
   if (node.op == Op::kConcat || node.op == Op::kLocal) return &node;
   const int only = node.op == Op::kReshape ? 0 : OnlyTile(node);
