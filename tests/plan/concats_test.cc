@@ -38,6 +38,21 @@ TEST_CASE("What is done to all elements is done to those of each part") {
   CHECK(!Has(plan, "value "));
 }
 
+TEST_CASE("Parts of pairs do not go by turns") {
+  const std::string plan = PlanOfParts(
+      "  y = reshape(concat([reshape(a, [8, 8, 2]), reshape(b, [8, 8, 2])], axis=2), [8, 32])\n");
+  INFO(plan);
+  CHECK(!Has(plan, "* 2 + 1] = "));
+}
+
+TEST_CASE("What is repeated for all elements of a concatenation is not done to its parts alone") {
+  const std::string plan = PlanOfParts(
+      "  let rows = concat([a[ds(0, 1)], b[ds(0, 1)]], axis=1)\n  y = rows + concat([a, b], "
+      "axis=1)\n");
+  INFO(plan);
+  CHECK(Has(plan, "value rows#"));
+}
+
 TEST_CASE("Parts with rows of their own follow each other") {
   const std::string plan =
       PlanOfParts("  z = reshape(concat([expand(a, 0), expand(b * 2, 0)], axis=0), [16, 16])\n");

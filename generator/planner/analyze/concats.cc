@@ -21,7 +21,7 @@ int OnlyTile(const Node& node) {
   if (!IsElementwise(node.op) || ClassOf(node.op) == OpClass::kLazy) return -1;
   for (size_t k = 0; k < node.args.size(); ++k) {
     if (node.args[k]->shape.empty()) continue;
-    if (only >= 0 || node.args[k]->shape != node.shape) return -1;
+    if (only >= 0) return -1;
     only = static_cast<int>(k);
   }
   return only;
