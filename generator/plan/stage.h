@@ -78,7 +78,7 @@ struct Loop {
 };
 
 /// Asks for a row of a block that is chosen like the one of `row`, by an element that is some
-/// behind `by`; if the block is in memory.
+/// behind `by`; if the block is in memory. `chosen` may be undefined there.
 struct Request {
   Place row;
   LoopId lanes;  // along the row

@@ -86,10 +86,7 @@ class Verifier {
             if (s.room) CheckPlace(*s.room, "stores to", /*stores=*/true);
           });
         },
-        [&](const Request& s) {
-          CheckVariable(s.chosen);
-          Look(s.by);
-        },
+        [&](const Request& s) { Look(s.by); },
         [&](const If& s) {
           Look(s.condition);
           Visit(s.body);

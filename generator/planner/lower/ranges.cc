@@ -213,13 +213,17 @@ void Lowering::CheckTaken(const Node& take) {
   const std::string name = arg.op == Op::kRead    ? kernel_[RefId(arg.index)].name
                            : arg.op == Op::kLocal ? kernel_[LocalId(arg.index)].name
                                                   : "a value";
+  std::vector<NodePtr> extremes;
   for (const Op op : {Op::kReduceMin, Op::kReduceMax}) {
     Node extreme = TileNode(op, ids->dtype, {}, ids->span, {ids});
     for (size_t d = 0; d < ids->shape.size(); ++d) extreme.axes.push_back(static_cast<int>(d));
     made_.push_back(Share(std::move(extreme)));
+    Scalar(*made_.back());  // both of them before either is looked at, so that they are one pass
     made_.push_back(Share(TileNode(Op::kCast, DType::kIndex, {}, ids->span, {made_.back()})));
-    CheckedStart(name, {ids->span, false, made_.back(), 1, 1, nullptr}, extent);
+    extremes.push_back(made_.back());
   }
+  for (const NodePtr& extreme : extremes)
+    CheckedStart(name, {ids->span, false, extreme, 1, 1, nullptr}, extent);
   if (perhaps_none) guards_.pop_back();
 }
 

@@ -208,6 +208,7 @@ void BodyView::EachOfRows(const stage::EachRow& each, Fields* fields) {
                       Stride(column, lanes_) + ");");
   }
   fields->Set("columns", LinesOf(columns));
+  const std::string outside = LoopName(each.loop);
   LeaveLoop(each.loop);
   const std::string row = LoopName(each.loop);
   fields->Set("index", row);
@@ -215,7 +216,7 @@ void BodyView::EachOfRows(const stage::EachRow& each, Fields* fields) {
     columns_.emplace_back(each.columns[i], names[i] + ".Column(" + row + " - first)");
   fields->SetList("body", List(each.body));
   columns_.clear();
-  LeaveLoop(each.loop);
+  loops_[each.loop] = outside;
 }
 
 void BodyView::Reduction(const stage::Reduce& reduce, Fields* fields) {

@@ -43,15 +43,24 @@ HWY_INLINE void PrefetchRowsAhead(const Pointer& element, const Pointer& next) {
   PrefetchToL1(element + kRows * (next - element));
 }
 
-/// Where a tile has the element 16 behind another one, row by row; the last one, if there are
+/// Where a tile has the element 32 behind another one, row by row; the last one, if there are
 /// fewer, and the same one where all of the tile is outside of its array.
 template <typename T, int V, typename... I>
 HWY_INLINE T* LaterOf(const Tile<T, V>& tile, I... indices) {
-  constexpr size_t kBehind = 16;
-  std::array<size_t, V> at{static_cast<size_t>(indices)...};
-  for (int v = 0; v < V; ++v) {
+  constexpr size_t kBehind = 32;
+  bool dense = true;
+  int64_t count = 1;
+  for (int v = V; v-- > 0; count *= static_cast<int64_t>(tile.high[v])) {
     if (tile.high[v] == 0) return tile.At(indices...);
+    dense = dense && tile.stride[v] == count;
   }
+  // What holds for all elements of a tile is known before the loops over them.
+  if (dense) {
+    T* const later = tile.At(indices...) + kBehind;
+    T* const last = tile.data + (count - 1);
+    return later < last ? later : last;
+  }
+  std::array<size_t, V> at{static_cast<size_t>(indices)...};
   at[V - 1] += kBehind;
   for (int v = V; --v > 0;) {
     for (; at[v] >= tile.high[v]; ++at[v - 1]) at[v] -= tile.high[v];

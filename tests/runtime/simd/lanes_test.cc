@@ -325,9 +325,9 @@ void CheckAll(D d) {
   CheckHeld(d);
 }
 
-/// 16 elements behind each one of a tile whose rows have gaps, or its last one.
+/// 32 elements behind each one of a tile whose rows have gaps, or its last one.
 void CheckLaterElements() {
-  for (const size_t columns : {1, 3, 15, 16, 17, 40}) {
+  for (const size_t columns : {1, 3, 16, 31, 32, 33, 80}) {
     for (const size_t rows : {1, 2, 5, 20}) {
       const std::vector<int32_t> memory(rows * (columns + 3));
       const auto stride = static_cast<int64_t>(columns) + 3;
@@ -335,12 +335,12 @@ void CheckLaterElements() {
       const Tile<const int32_t, 1> line{memory.data(), {1}, {}, {columns}};
       size_t wrong = 0;
       for (size_t i = 0; i < rows * columns; ++i) {
-        const size_t later = HWY_MIN(i + 16, rows * columns - 1);
+        const size_t later = HWY_MIN(i + 32, rows * columns - 1);
         wrong += LaterOf(matrix, i / columns, i % columns) !=
                  matrix.At(later / columns, later % columns);
       }
       for (size_t i = 0; i < columns; ++i)
-        wrong += LaterOf(line, i) != line.At(HWY_MIN(i + 16, columns - 1));
+        wrong += LaterOf(line, i) != line.At(HWY_MIN(i + 32, columns - 1));
       matrix.high = {rows, 0};
       wrong += LaterOf(matrix, 0, columns - 1) != matrix.At(0, columns - 1);
       Expect(wrong == 0, "elements behind those of " + std::to_string(columns) + " columns");

@@ -73,12 +73,31 @@ void Ask(const Plan& plan, Stages& list, LoopId row) {
   }
 }
 
+/// Some rows at a time ask before any of their lanes.
+void Ask(const Plan& plan, stage::Rows& rows) {
+  if (rows.body.empty() || !Is<stage::Lanes>(rows.body.back())) return;
+  const Stage& pass = rows.body.back();
+  const stage::EachRow* each = nullptr;
+  for (const Stage& stage : As<stage::Lanes>(pass)->body)
+    if (const auto* of_rows = As<stage::EachRow>(stage)) each = of_rows;
+  Stages requests;
+  for (size_t at = 0; each && at < each->body.size(); ++at) {
+    const auto* define = As<stage::Define>(each->body[at]);
+    const Place* const by = define ? ChosenBy(plan, *define, rows.loop) : nullptr;
+    if (by) Append(requests, RequestsFor(plan, pass, *define, *by));
+  }
+  if (requests.empty()) return;
+  Stage before{pass.span, stage::EachRow{rows.loop, std::move(requests)}};
+  rows.body.insert(rows.body.begin(), std::move(before));
+}
+
 }  // namespace
 
 void AskForChosenRows(Plan& plan) {
   for (BodyPlan& body : plan.bodies) {
     ChangeStages(body.stages, [&](Stage& stage) {
       if (auto* loop = As<stage::Loop>(stage)) Ask(plan, loop->body, loop->loop);
+      if (auto* rows = As<stage::Rows>(stage)) Ask(plan, *rows);
     });
   }
 }

@@ -27,7 +27,7 @@ bool DependsOnRow(const Place& place, LoopId row) {
   });
 }
 
-/// `for row { for lane { …; store … } }`, by its parts.
+/// `for row { names; for lane { …; store … } }`, by its parts.
 struct RowSums {
   stage::Loop* row;
   Stage* lanes;
@@ -37,10 +37,12 @@ struct RowSums {
 /// Lanes that do nothing but `sum = sum + …`, to the same places for every row.
 std::optional<RowSums> AsRowSums(Stage& stage) {
   auto* row = As<stage::Loop>(stage);
-  if (!row || row->body.size() != 1) return {};
-  const auto* lanes = As<stage::Lanes>(row->body.front());
-  if (!lanes) return {};
-  RowSums found{row, &row->body.front(), {}};
+  if (!row || row->body.empty()) return {};
+  const auto* lanes = As<stage::Lanes>(row->body.back());
+  const bool names_alone = std::all_of(row->body.begin(), row->body.end() - 1,
+                                       [](const Stage& s) { return Is<stage::Define>(s); });
+  if (!lanes || !names_alone) return {};
+  RowSums found{row, &row->body.back(), {}};
   std::set<BufferId> stored;
   for (const Stage& s : lanes->body) {
     if (Is<stage::Define>(s)) continue;
@@ -51,7 +53,7 @@ std::optional<RowSums> AsRowSums(Stage& stage) {
   }
   std::set<BufferId> added;
   bool others = false;
-  ForEachPlace(row->body.front(), [&](const Place& p, bool writes) {
+  ForEachPlace(row->body, [&](const Place& p, bool writes) {
     if (writes || stored.count(p.buffer) == 0) return;
     const bool is_sum = std::any_of(found.sums.begin(), found.sums.end(),
                                     [&](const Place& sum) { return SamePlace(p, sum); });
@@ -70,12 +72,14 @@ bool IsAlone(const Plan& plan, BufferId buffer) {
                       [&](const Buffer& b) { return b.same_as == buffer; });
 }
 
-/// for row { for lane { …; sum[lane] = f(sum[lane]) } } becomes
-/// for rows { for lane { let s = sum[lane]; for each row { …; s = f(s) } sum[lane] = s } }
+/// for row { names; for lane { …; sum[lane] = f(sum[lane]) } } becomes
+/// for rows { for lane { let s = sum[lane]; for each row { names; …; s = f(s) } sum[lane] = s } }
 Stage TakenTogether(Plan& plan, Span span, const RowSums& rows) {
   Stage nest = std::move(*rows.lanes);
   auto& lanes = *As<stage::Lanes>(nest);
-  stage::EachRow each{rows.row->loop, std::move(lanes.body)};
+  rows.row->body.pop_back();
+  stage::EachRow each{rows.row->loop, std::move(rows.row->body)};
+  Append(each.body, std::move(lanes.body));
   Stages begin, end;
   for (Stage& s : each.body) {
     const auto* store = As<stage::Store>(s);
