@@ -15,6 +15,8 @@ namespace {
 
 /// Elements of a short row: vectors of more are filled well enough.
 constexpr int64_t kMostElements = 8;
+/// Elements of rows of which lanes have one each: squares of more are transposed in less time.
+constexpr int64_t kMostAcross = 4;
 /// Rows that are worth a vector.
 constexpr int64_t kFewestRows = 8;
 /// Statements of all elements together: more would be a long text.
@@ -75,6 +77,23 @@ bool IsShort(const Plan& plan, const Stage& pass) {
                               [](const Stage& s) { return Is<stage::Define, stage::Store>(s); });
 }
 
+/// Whether lanes may be rows in all statements, and elements be named by constants.
+bool MayTurn(const Plan& plan, const Stages& stages, const std::vector<LoopId>& elements,
+             LoopId row) {
+  bool may = true;
+  ForEachStage(stages, [&](const Stage& stage) {
+    const auto* store = As<stage::Store>(stage);
+    const auto* define = As<stage::Define>(stage);
+    may = may && !HasWide(plan, stage) && !(store && store->mask) &&
+          !(define && plan[define->variable].dtype == DType::kIndex);
+    ForEachElement(stage, [&](const Element& e) { may = may && MayTurn(e, elements); });
+  });
+  ForEachPlace(stages, [&](const Place& place, bool writes) {
+    may = may && MayTurn(plan, place, writes, row);
+  });
+  return may;
+}
+
 bool IsTurned(const Plan& plan, const stage::Loop& loop) {
   const std::optional<int64_t> rows = plan[plan[loop.loop].space].extent.Constant();
   if (!IsOfRows(loop) || (rows && *rows < kFewestRows)) return false;
@@ -88,18 +107,38 @@ bool IsTurned(const Plan& plan, const stage::Loop& loop) {
   }
   if (elements.empty() || statements > kMostStatements) return false;
 
-  bool may = true;
-  ForEachStage(loop.body, [&](const Stage& stage) {
-    const auto* store = As<stage::Store>(stage);
-    const auto* define = As<stage::Define>(stage);
-    may = may && !HasWide(plan, stage) && !(store && store->mask) &&
-          !(define && plan[define->variable].dtype == DType::kIndex);
-    ForEachElement(stage, [&](const Element& e) { may = may && MayTurn(e, elements); });
+  return MayTurn(plan, loop.body, elements, loop.loop) &&
+         ConflictsOf(plan, loop.body, loop.body, {loop.loop}).legal;
+}
+
+/// `for element { for row … { lanes along rows } }`, of short rows that lanes take one element of
+/// each; null: it is none.
+Stage* LanesAcross(const Plan& plan, stage::Loop& elements) {
+  const std::optional<int64_t> count = CountOf(plan, elements.loop);
+  if (!count || *count > kMostAcross) return nullptr;
+  std::vector<LoopId> loops{elements.loop};
+  Stages* body = &elements.body;
+  while (body->size() == 1 && Is<stage::Loop>(body->front())) {
+    loops.push_back(LoopOf(body->front()));
+    body = BodyOf(body->front());
+  }
+  if (body->size() != 1 || !Is<stage::Lanes>(body->front())) return nullptr;
+  const LoopId rows = LoopOf(body->front());
+  loops.push_back(rows);
+  const Stages& each = *BodyOf(body->front());
+  const bool simple = std::all_of(
+      each.begin(), each.end(), [](const Stage& s) { return Is<stage::Define, stage::Store>(s); });
+  bool across = false;
+  ForEachPlace(each, [&](const Place& place, bool writes) {
+    across = across || (!writes && place.at.size() > 1 && place.at.back().loop == elements.loop &&
+                        DependsOn(*LoadOf(place, DType::kF32), rows));
   });
-  ForEachPlace(loop.body, [&](const Place& place, bool writes) {
-    may = may && MayTurn(plan, place, writes, loop.loop);
-  });
-  return may && ConflictsOf(plan, loop.body, loop.body, {loop.loop}).legal;
+  const auto statements = static_cast<int64_t>(each.size()) * *count;
+  return simple && across && statements <= kMostStatements &&
+                 MayTurn(plan, each, {elements.loop}, rows) &&
+                 ConflictsOf(plan, elements.body, elements.body, loops).legal
+             ? &body->front()
+             : nullptr;
 }
 
 /// The statements of one element of a row, with variables of their own.
@@ -148,15 +187,24 @@ class OneElement {
   std::map<VariableId, VariableId> own_;
 };
 
+std::vector<OneElement> ElementsOf(Plan& plan, LoopId loop) {
+  std::vector<OneElement> elements;
+  for (int64_t k = 0; k < *CountOf(plan, loop); ++k) elements.emplace_back(plan, loop, k);
+  return elements;
+}
+
+Stages OfAll(std::vector<OneElement>& elements, const Stages& stages) {
+  Stages all;
+  for (const Stage& stage : stages)
+    for (OneElement& element : elements) all.push_back(element.Of(stage));
+  return all;
+}
+
 /// A pass over the elements of a row, written out: each statement for all elements, as vectors of
 /// them have it.
 Stages WrittenOut(Plan& plan, const Stage& pass) {
-  Stages all;
-  std::vector<OneElement> elements;
-  for (int64_t k = 0; k < *CountOf(plan, LoopOf(pass)); ++k)
-    elements.emplace_back(plan, LoopOf(pass), k);
-  for (const Stage& stage : *BodyOf(pass))
-    for (OneElement& element : elements) all.push_back(element.Of(stage));
+  std::vector<OneElement> elements = ElementsOf(plan, LoopOf(pass));
+  Stages all = OfAll(elements, *BodyOf(pass));
   const auto* reduce = As<stage::Reduce>(pass);
   for (size_t f = 0; reduce && f < reduce->folds.size(); ++f) {
     const Fold& fold = reduce->folds[f];
@@ -179,6 +227,14 @@ void TurnShortRows(Plan& plan, Stages& stages) {
   for (Stage& stage : stages) {
     ForEachList(stage, [&](Stages& list) { TurnShortRows(plan, list); });
     auto* const loop = As<stage::Loop>(stage);
+    Stage* const across = loop ? LanesAcross(plan, *loop) : nullptr;
+    if (across) {
+      std::vector<OneElement> elements = ElementsOf(plan, loop->loop);
+      *BodyOf(*across) = OfAll(elements, *BodyOf(*across));
+      Stages rows = std::move(loop->body);
+      stage = std::move(rows.front());
+      continue;
+    }
     if (!loop || !IsTurned(plan, *loop)) continue;
     NameFunctionsOfRows(plan, loop->body);
     stage::Lanes lanes;
