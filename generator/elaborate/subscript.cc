@@ -212,7 +212,6 @@ bool Elaborator::ElaborateStride(const Expr* expr, Subscript& out) {
 Size Elaborator::EveryOther(const Size& length, int64_t stride) const {
   if (const auto count = length.Constant())
     return *count < 0 ? *count : (*count + stride - 1) / stride;
-  if (const auto exact = length.DividedBy(stride)) return *exact;
   Node quotient = TileNode(Op::kCeilDiv, DType::kIndex, {}, {},
                            {length.ToNode(), MakeInt(stride, DType::kIndex, {})});
   return SizeOf(Share(std::move(quotient)), kernel_);

@@ -5,6 +5,7 @@
 
 #include "generator/ir/evaluate.h"
 #include "generator/ir/kernel.h"
+#include "generator/text/integer.h"
 
 namespace kiln {
 namespace {
@@ -156,6 +157,11 @@ std::optional<Size> Size::DividedBy(int64_t divisor) const {
   return quotient;
 }
 
+int64_t Size::ConstantTerm() const {
+  const auto found = terms_.find({});
+  return found == terms_.end() ? 0 : found->second;
+}
+
 std::optional<int64_t> Size::Evaluate(
     const std::function<std::optional<int64_t>(const Node&)>& atom) const {
   int64_t sum = 0;
@@ -264,12 +270,14 @@ Size SizeOf(const NodePtr& node, const Kernel& kernel) {
         break;
       }
       case Op::kFloorDiv:
-      case Op::kCeilDiv: {  // exact divisions vanish: cdiv(8*m, 8) is m
+      case Op::kCeilDiv: {  // a multiple is divided exactly: cdiv(8*m - 1, 8) is m
         const std::optional<int64_t> divisor = arg(1).Constant();
-        const std::optional<Size> quotient =
-            divisor ? arg(0).DividedBy(*divisor) : std::optional<Size>();
-        if (quotient) return *quotient;
-        break;
+        if (!divisor || *divisor <= 0) break;
+        const int64_t rest = arg(0).ConstantTerm();
+        const std::optional<Size> multiple = (arg(0) - Size(rest)).DividedBy(*divisor);
+        if (!multiple) break;
+        return *multiple + Size(node->op == Op::kCeilDiv ? CeilDivide(rest, *divisor)
+                                                         : FloorDivide(rest, *divisor));
       }
       default:
         break;

@@ -29,6 +29,8 @@ class Size {
   int param() const { return param_; }
 
   std::optional<int64_t> Constant() const;
+  /// What is added to all that is not a constant.
+  int64_t ConstantTerm() const;
   bool IsOne() const { return Constant() == 1; }
   /// The atom this size is, alone and without a factor; else null.
   const Node* AsAtom() const;
