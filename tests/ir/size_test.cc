@@ -69,7 +69,7 @@ TEST_CASE("SizeOf takes sums and products apart and folds constants") {
   const NodePtr odd = Do(Op::kSub, {Do(Op::kMul, {s.m_node, Int(8)}), Int(9)});
   CHECK(s.Of(Do(Op::kCeilDiv, {odd, Int(8)})) == s.m - 1);
   CHECK(s.Of(Do(Op::kFloorDiv, {odd, Int(8)})) == s.m - 2);
-  CHECK(s.Of(Do(Op::kCeilDiv, {odd, Int(16)})).ToString() == "cdiv(8*m - 9, 16)");
+  CHECK(s.Of(Do(Op::kCeilDiv, {odd, Int(16)})).ToString() == "cdiv(m * 8 - 9, 16)");
   CHECK(s.Of(Do(Op::kCeilDiv, {s.m_node, Int(8)})).ToString() == "cdiv(m, 8)");
   CHECK(s.Of(Do(Op::kFloorDiv, {s.m_node, Int(0)})).ToString() == "m // 0");
   s.b.AddAxis("i", Do(Op::kCeilDiv, {s.m_node, Int(8)}));
