@@ -190,6 +190,15 @@ class Lowering {
   static ElementPtr IsBetter(const Node& node, const ElementPtr& value, const ElementPtr& best,
                              const ElementPtr& place);
   static ElementPtr Identity(FoldOp fold, DType dtype);
+  // one_hot.cc
+  struct OneHot {
+    LoopId place;
+    ElementPtr index, value;
+  };
+  std::optional<OneHot> OneHotOf(const Node& node, const Loops& kept,
+                                 const ElementPtr& value) const;
+  bool EmitOneHot(const Target& target, const Node& node, const Loops& all, const Loops& kept,
+                  const Point& point, const Point& left);
   // along.cc
   void EmitScan(const Target& target, const Node& node);
   void EmitRowScan(const Target& target, const Node& node, size_t axis);

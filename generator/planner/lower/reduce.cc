@@ -74,6 +74,7 @@ void Lowering::EmitReduce(const Target& target, const Node& node) {
     const ElementPtr value = CastTo(Value(arg, point), node.dtype);
     return Emit(Nest(kept, {Of(stage::Store{PlaceAt(target, left), value, nullptr})}, true));
   }
+  if (EmitOneHot(target, node, all, kept, point, left)) return;
   const bool lanes_go = all.back() == reduced.back();
   if (IsSmallWindow(node) && (!lanes_go || IsSideBySide(node, kept, point)))
     return EmitFold(target, node, kept, point, left);
