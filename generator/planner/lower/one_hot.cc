@@ -20,6 +20,12 @@ bool Has(const std::vector<LoopId>& loops, LoopId loop) {
   return std::find(loops.begin(), loops.end(), loop) != loops.end();
 }
 
+/// Whether the text says something like that: all else need not be looked at as elements.
+bool MayBeOneHot(const Node& arg) {
+  return arg.op == Op::kWhere || arg.op == Op::kEq ||
+         (arg.op == Op::kCast && MayBeOneHot(*arg.args[0]));
+}
+
 /// Whether the value leaves any other as it is.
 bool IsSame(const Element& value, const ElementPtr& identity) {
   const auto *a = As<element::Constant>(value), *b = As<element::Constant>(identity);
@@ -58,6 +64,7 @@ std::optional<Lowering::OneHot> Lowering::OneHotOf(const Node& node, const Loops
 bool Lowering::EmitOneHot(const Target& target, const Node& node, const Loops& all,
                           const Loops& kept, const Point& point, const Point& left) {
   constexpr int64_t kMostPlaces = 32;  // that vectors look at in less time
+  if (!MayBeOneHot(*node.args[0])) return false;
   const std::optional<OneHot> found =
       OneHotOf(node, kept, CastTo(Value(*node.args[0], point), node.dtype));
   if (!found || plan_.SpaceOf(found->place).clipped) return false;
