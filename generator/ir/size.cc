@@ -246,6 +246,25 @@ Size BroadcastSize(const Size& a, const Size& b, bool& differ, bool& unproved) {
   return a.Constant() ? a : b;  // the more definite of the two
 }
 
+/// A quotient in other words, by which sizes that are the same in every call are known to be: of a
+/// multiple and a rest, as cdiv(8*m - 1, 8) is m; and of a rest that is all but a turn of the
+/// division, as (w - 1) // 2 + 1 is cdiv(w, 2), and cdiv(w - 1, 2) is w // 2.
+static std::optional<Size> Quotient(Op op, const Size& dividend, int64_t divisor,
+                                    const Kernel& kernel) {
+  const int64_t rest = dividend.ConstantTerm();
+  const Size multiple = dividend - Size(rest);
+  if (const std::optional<Size> exact = multiple.DividedBy(divisor))
+    return *exact +
+           Size(op == Op::kCeilDiv ? CeilDivide(rest, divisor) : FloorDivide(rest, divisor));
+  const int64_t turns = FloorDivide(rest, divisor), left = rest - turns * divisor;
+  const bool ceil_is_floor = op == Op::kCeilDiv && left == 1;
+  if (!ceil_is_floor && !(op == Op::kFloorDiv && left == divisor - 1)) return std::nullopt;
+  const Op other = ceil_is_floor ? Op::kFloorDiv : Op::kCeilDiv;
+  const NodePtr node = IndexBinary(other, multiple.ToNode(), IndexConstant(divisor, -1));
+  if (!node) return std::nullopt;
+  return SizeOf(node, kernel) + Size(turns + (ceil_is_floor ? 1 : 0));
+}
+
 Size SizeOf(const NodePtr& node, const Kernel& kernel) {
   if (node->op == Op::kConst && IsInteger(node->dtype))
     return Size(node->int_value).Named(node->param);
@@ -270,14 +289,12 @@ Size SizeOf(const NodePtr& node, const Kernel& kernel) {
         break;
       }
       case Op::kFloorDiv:
-      case Op::kCeilDiv: {  // a multiple is divided exactly: cdiv(8*m - 1, 8) is m
+      case Op::kCeilDiv: {
         const std::optional<int64_t> divisor = arg(1).Constant();
-        if (!divisor || *divisor <= 0) break;
-        const int64_t rest = arg(0).ConstantTerm();
-        const std::optional<Size> multiple = (arg(0) - Size(rest)).DividedBy(*divisor);
-        if (!multiple) break;
-        return *multiple + Size(node->op == Op::kCeilDiv ? CeilDivide(rest, *divisor)
-                                                         : FloorDivide(rest, *divisor));
+        const std::optional<Size> quotient =
+            divisor && *divisor > 0 ? Quotient(node->op, arg(0), *divisor, kernel) : std::nullopt;
+        if (quotient) return *quotient;
+        break;
       }
       default:
         break;

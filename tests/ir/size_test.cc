@@ -69,6 +69,11 @@ TEST_CASE("SizeOf takes sums and products apart and folds constants") {
   const NodePtr odd = Do(Op::kSub, {Do(Op::kMul, {s.m_node, Int(8)}), Int(9)});
   CHECK(s.Of(Do(Op::kCeilDiv, {odd, Int(8)})) == s.m - 1);
   CHECK(s.Of(Do(Op::kFloorDiv, {odd, Int(8)})) == s.m - 2);
+  const NodePtr less = Do(Op::kSub, {s.m_node, Int(1)}), more = Do(Op::kAdd, {s.m_node, Int(7)});
+  CHECK(s.Of(Do(Op::kFloorDiv, {less, Int(2)})) == s.Of(Do(Op::kCeilDiv, {s.m_node, Int(2)})) - 1);
+  CHECK(s.Of(Do(Op::kCeilDiv, {less, Int(2)})) == s.Of(Do(Op::kFloorDiv, {s.m_node, Int(2)})));
+  CHECK(s.Of(Do(Op::kFloorDiv, {more, Int(4)})) == s.Of(Do(Op::kCeilDiv, {s.m_node, Int(4)})) + 1);
+  CHECK(s.Of(Do(Op::kFloorDiv, {more, Int(5)})).ToString() == "(m + 7) // 5");
   CHECK(s.Of(Do(Op::kCeilDiv, {odd, Int(16)})).ToString() == "cdiv(m * 8 - 9, 16)");
   CHECK(s.Of(Do(Op::kCeilDiv, {s.m_node, Int(8)})).ToString() == "cdiv(m, 8)");
   CHECK(s.Of(Do(Op::kFloorDiv, {s.m_node, Int(0)})).ToString() == "m // 0");

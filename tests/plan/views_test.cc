@@ -234,6 +234,19 @@ TEST_CASE("elements that become wider are packed, and a single product is too") 
                     "0\n")) == 0);
 }
 
+TEST_CASE("windows that have as many rows only because a call says so are packed") {
+  const auto taps = [](const std::string& width) {
+    return MostTaps(
+        "kernel: k\nrequire: [w % 2 == 0]\ninputs:\n  x: {array: \"f32[10, w, c]\", block: \"all, "
+        "element(w + 2, halo=(1, 1)), all\", index: \"0, 0, 0\", pad: 0}\n  f: f32[3, c, o]\n"
+        "outputs:\n  y: f32[8 * w, o]\nbody: |\n  y = 0\n  for k in range(0, 3):\n"
+        "    y += dot(reshape(x[ds(k, 8), ds(k, " +
+        width + ")], [8 * w, c]), f[k])\n");
+  };
+  CHECK(taps("w") == 3);
+  CHECK(taps("w // 2 * 2") == 0);
+}
+
 TEST_CASE("sums that are looked at between products are stored before them") {
   CHECK(MostTaps(With("  o = 0\n  for t in range(0, 3):\n    o = max(o, 0)\n"
                       "    o += dot(x[ds(t, 32)], w[t])\n  y = 0\n")) == 1);

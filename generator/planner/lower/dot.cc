@@ -140,6 +140,10 @@ std::optional<stage::Tap> Lowering::TapOf(const Node& operand, DType element, co
   tap.place = *LoadedBy(*As<stage::Assign>(load)->value);
   tap.rows = dividing.loops.empty() ? Loops{row} : dividing.loops.front().parts;
   if (!plan_.RefOf(tap.place.buffer)) return std::nullopt;  // it had to be copied
+  const auto turns = [&](LoopId loop) { return spaces_.spaces()[plan_[loop].space].extent; };
+  Size rows = 1;  // a window whose size is another text may have as many in every call
+  for (const LoopId loop : tap.rows) rows = rows * turns(loop);
+  if (!(rows == turns(row))) return std::nullopt;
   for (size_t d = 0; d < tap.place.at.size(); ++d) {
     const Coordinate& at = tap.place.at[d];
     const auto chooses = [&](LoopId loop) { return at.offset && DependsOn(*at.offset, loop); };

@@ -67,14 +67,15 @@ bool Lowering::EmitOneHot(const Target& target, const Node& node, const Loops& a
   if (!MayBeOneHot(*node.args[0])) return false;
   const std::optional<OneHot> found =
       OneHotOf(node, kept, CastTo(Value(*node.args[0], point), node.dtype));
-  if (!found || plan_.SpaceOf(found->place).clipped) return false;
+  if (!found) return false;
+  const Space places = spaces_.spaces()[plan_[found->place].space];
+  if (places.clipped) return false;
   Loops outer, inner;
   for (const LoopId loop : all) {
     if (loop == found->place) continue;
     (DependsOn(*found->index, loop) ? outer : inner).push_back(loop);
   }
-  const Size extent = plan_.SpaceOf(found->place).extent;
-  const bool few = extent.Constant().value_or(kMostPlaces + 1) <= kMostPlaces;
+  const bool few = places.extent.Constant().value_or(kMostPlaces + 1) <= kMostPlaces;
   const bool by_lanes = !inner.empty() && inner.back() == all.back() && Has(kept, inner.back());
   if (outer.empty() || (inner.empty() ? few : !by_lanes)) return false;
 
@@ -95,7 +96,7 @@ bool Lowering::EmitOneHot(const Target& target, const Node& node, const Loops& a
     return MakeOp(op, DType::kBool, {std::move(x), std::move(y)});
   };
   const ElementPtr in_range = is(Op::kAnd, is(Op::kGe, Variable(at), IndexConstant(0)),
-                                 is(Op::kLt, Variable(at), Scalar(*extent.ToNode())));
+                                 is(Op::kLt, Variable(at), Scalar(*places.extent.ToNode())));
   const Stage store = Of(stage::Store{place, folded, nullptr});
   stage::If add{in_range, {inner.empty() ? store : Nest(inner, {store}, true)}, {}};
   Emit(Nest(outer, {Of(stage::Define{at, CastTo(found->index, DType::kIndex)}), Of(std::move(add))},

@@ -218,8 +218,8 @@ void Lowering::EmitArg(const Target& target, const Node& node) {
   }
   const bool has_lanes = walked.size() == 1 && arg.dtype != DType::kBool;
   constexpr int64_t kFewest = 16;  // what fewer elements have in their lanes is put together slowly
-  const bool few =
-      has_lanes && plan_.SpaceOf(walked[0]).extent.Constant().value_or(kFewest) < kFewest;
+  const bool few = has_lanes && spaces_.spaces()[plan_[walked[0]].space].extent.Constant().value_or(
+                                    kFewest) < kFewest;
   if (has_lanes && !few && all.back() == walked.back())
     return EmitLaneReduce(target, node, kept, walked, point, left);
   if (has_lanes && all.back() != walked.back())
