@@ -128,7 +128,8 @@ struct Assign {
 struct Store {
   Place place;
   ElementPtr value;
-  ElementPtr mask;  // null: everywhere
+  ElementPtr mask;                   // null: everywhere
+  std::vector<ElementPtr> row = {};  // of lanes that are rows: what the elements behind it become
 };
 
 /// A pass over a row whose lanes are folded: once, or several times (`one-pass`). All values come
@@ -330,7 +331,9 @@ void ForEachPart(Of& of, const Use& use) requires std::same_as<std::remove_const
       },
       [&](ConstLike<Of, Define>& s) { use(s.value); },
       [&](ConstLike<Of, Assign>& s) { use(s.value); },
-      [&](ConstLike<Of, Store>& s) { use(s.value), use(s.mask), use(s.place, Access::kWrites); },
+      [&](ConstLike<Of, Store>& s) {
+        use(s.value), use(s.mask), all(s.row), use(s.place, Access::kWrites);
+      },
       [&](ConstLike<Of, Reduce>& s) {
         use(s.loop);
         for (auto& fold : s.folds) use(fold.value);

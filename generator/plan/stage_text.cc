@@ -169,8 +169,10 @@ void StageText::One(const Stage& of, int indent) {
       },
       [&](const Assign& s) { line(VariableName(s.variable) + " = " + Text(*s.value)); },
       [&](const Store& s) {
-        line(PlaceText(s.place) + " = " + Text(*s.value) +
-             (s.mask ? " where " + Text(*s.mask) : ""));
+        std::string row;
+        for (const ElementPtr& behind : s.row) row += ", " + Text(*behind);
+        line(PlaceText(s.place) + (row.empty() ? "" : " and those behind it") + " = " +
+             Text(*s.value) + row + (s.mask ? " where " + Text(*s.mask) : ""));
       },
       [&](const Reduce& s) { ReduceLines(s, indent); }, [&](const Dot& s) { DotLines(s, indent); },
       [&](const Tap& s) {

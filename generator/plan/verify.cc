@@ -53,6 +53,7 @@ class Verifier {
         [&](const Store& s) {
           Look(s.value);
           Look(s.mask);
+          for (const ElementPtr& behind : s.row) Look(behind);
           Look(s.place);
           CheckPlace(s.place, "stores to", /*stores=*/true);
           if (s.mask && lanes_) CheckNeighbours(s.place);

@@ -38,6 +38,7 @@
 #include "generator/planner/fuse/rows/rows_together.h"
 #include "generator/planner/fuse/rows/short_rows.h"
 #include "generator/planner/fuse/rows/split_rows.h"
+#include "generator/planner/fuse/rows/store_rows.h"
 #include "generator/planner/fuse/shared_memory.h"
 #include "generator/planner/fuse/taps.h"
 #include "generator/planner/lower/lower.h"
@@ -293,6 +294,7 @@ void WidenLanes(Planning& p) { FindWideLanes(p.plan); }
 void Stream(Planning& p) { FindStreams(p.plan); }
 void PackFromRegisters(Planning& p) { PackComputed(p.plan); }
 void MultiplyByFewColumns(Planning& p) { FindFewColumns(p.plan); }
+void StoreRows(Planning& p) { StoreShortRows(p.plan); }
 void LeavePages(Planning& p) { FindPages(p.plan); }
 
 constexpr Pass kPasses[] = {
@@ -357,6 +359,8 @@ constexpr Pass kPasses[] = {
      "what is computed for nothing but a dot is packed as it is computed"},
     {"columns", MultiplyByFewColumns,
      "Direct may multiply a left operand where it is, if the right one has few columns"},
+    {"store-rows", StoreRows,
+     "the elements of short rows that lanes have one each of are stored side by side at once"},
     {"pages", LeavePages, "what is copied by hand, and only few rows multiply, stays where it is"},
 };
 

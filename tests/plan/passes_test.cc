@@ -230,8 +230,7 @@ body: |
 
 constexpr const char* kPoints = R"yaml(kernel: k
 grid: {i: "cdiv(n, 256)"}
-inputs:
-  x: {array: "f32[n, 3]", block: "256, all", index: "i, 0"}
+inputs: {x: {array: "f32[n, 3]", block: "256, all", index: "i, 0"}}
 outputs:
   o: {array: "f32[n, 3]", like: x}
 body: |
@@ -334,7 +333,8 @@ constexpr PassExample kPassExamples[] = {
     {"one-body", kMatmul},   {"visits", kVisited},      {"hoist", kSelected},
     {"across", kTransposed}, {"rows", kColumns},        {"four-rows", kFilter},
     {"chosen", kBags},       {"wide", kTaken},          {"stream", kRows},
-    {"computed", kTwice},    {"columns", kVectors},     {"pages", kPaged},
+    {"computed", kTwice},    {"columns", kVectors},     {"store-rows", kPoints},
+    {"pages", kPaged},
 };
 
 std::vector<std::string> PlanAfter(const std::string& text, const std::string& pass) {

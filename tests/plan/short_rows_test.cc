@@ -32,6 +32,26 @@ TEST_CASE("Rows of more elements are transposed, and what reads no rows stays as
   }
 }
 
+TEST_CASE("Rows that are stored whole are stored at once, behind all that they are made of") {
+  const auto plan = [](const std::string& body) {
+    return ToString(*PlanOf("kernel: k\ninputs:\n  x: f32[3, n]\noutputs:\n  y: {init: 0, array: "
+                            "\"f32[n, 3]\"}\n  z: {init: 0, array: \"f32[n, 3]\"}\nbody: |\n" +
+                            body)
+                         .plan);
+  };
+  const std::string turned = plan("  y = x.T\n  z = x.T * 2\n");
+  INFO(turned);
+  CHECK(Has(turned, "y[i0, 0] and those behind it = x[0, i0], x[1, i0], x[2, i0]"));
+  CHECK(Has(turned, "z[i0, 0] and those behind it"));
+  for (const char* body :
+       {"  y[:, 0] = x[0]\n  y[:, 1] = x[1]\n",
+        "  y = x.T\n  for k in range(0, 3):\n    y[:, ds(k, 1)] = y[:, ds(k, 1)] * 2\n"}) {
+    const std::string parts = plan(body);
+    INFO(parts);
+    CHECK(!Has(parts, "y[i0, 0] and those behind it = *"));
+  }
+}
+
 TEST_CASE("An image that is written where pixels are read keeps its loops") {
   const std::string plan =
       ToString(*PlanOf("kernel: k\noutputs:\n  y: {init: 1, array: \"f32[3, 3, 3]\"}\nbody: |\n"

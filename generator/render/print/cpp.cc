@@ -49,7 +49,8 @@ constexpr std::string_view kOwnWords =
     "DotFormat GatheredBytes Joined ViewOf kDotFormat of_step body "
     "run_step RunGrid RunStep Scratch Signed SingleStep size_t Sorted SparsifyMask StackOf "
     "StoredCols "
-    "specialization Squeezed start Status status Step step steps StoreOne StreamLanes StripSize "
+    "specialization Squeezed start Status status Step step steps StoreOne StoreRows StreamLanes "
+    "StripSize "
     "SumsInRows SumsOf TapList Tensor Tiers Tile TileOf TileSize TileSums u4 uint16_t uint32_t "
     "uint64_t "
     "uint8_t UndefinedInit UnpackedA Unsigned when Within";

@@ -173,7 +173,13 @@ void BodyView::VectorStore(const stage::Store& store, std::vector<std::string>* 
   const Buffer& buffer = plan_[store.place.buffer];
   const std::string text = VectorToStore(store.value, buffer.dtype, lines, store.mask == nullptr);
   const std::string to = Pointer(store.place);
-  if (plan_.IsAccumulator(store.place.buffer)) {
+  if (!store.row.empty()) {
+    std::string columns = text;
+    for (const ElementPtr& behind : store.row)
+      columns += ", " + VectorToStore(behind, buffer.dtype, lines, true);
+    lines->push_back("StoreRows(at, " + to + ", " + Stride(store.place, lanes_) + ", " + columns +
+                     ");");
+  } else if (plan_.IsAccumulator(store.place.buffer)) {
     const std::string tag = buffer.dtype == DType::kF64   ? "kDoubles"
                             : buffer.dtype == DType::kI32 ? "kInts"
                                                           : "kFloats";

@@ -1,4 +1,4 @@
-// Lanes that have a row of memory each, of which they take one column after the other.
+// Lanes that have a row of memory each, of which they take, or make, one column after the other.
 #if defined(KILN_ACROSS_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
 #ifdef KILN_ACROSS_INL_H_
 #undef KILN_ACROSS_INL_H_
@@ -68,6 +68,25 @@ class Across {
   ptrdiff_t stride_;
   HWY_ALIGN Rep<T> columns_[kSquare ? kLanes * kLanes : 1];
 };
+
+/// Stores an element of each column into rows that are `stride` apart: side by side, if rows have
+/// no gaps.
+template <class At, typename T, class V, class... Others>
+HWY_INLINE void StoreRows(const At& at, T* p, ptrdiff_t stride, V first, Others... others) {
+  constexpr Likely<1 + sizeof...(Others)> kColumns;
+#if HWY_TARGET != HWY_SCALAR
+  using D = decltype(At::tag());
+  using DV = hn::DFromV<V>;
+  if constexpr (std::is_base_of_v<Whole<D>, At> && kTakesPlaces<DV> &&
+                sizeof(hn::TFromD<DV>) == 4) {
+    if (HWY_LIKELY(stride == ptrdiff_t{1 + sizeof...(Others)}))
+      return StoreBeside<0>(p, first, others...);
+  }
+#endif
+  size_t column = 0;
+  at.StoreStrided(first, p, stride, kColumns);
+  (at.StoreStrided(others, p + ++column, stride, kColumns), ...);
+}
 
 /// Before a square of `count` rows is read from row i on: asks for what is read some vectors later,
 /// further down or at the begin of the next columns.

@@ -143,6 +143,43 @@ HWY_INLINE void StoreApart(V v, T* to) {
   if constexpr (kVector + 1 < kApart) StoreApart<kApart, kVector + 1>(v, to);
 }
 
+/// One of kCount vectors of memory that hold rows of kCount elements: which rows its lanes are of,
+/// and those that are column kColumn of theirs.
+template <class D, size_t kCount>
+struct Beside {
+  Places<D> row;
+  Places<D> column[kCount];
+
+  static constexpr Beside InVector(size_t vector) {
+    Beside beside{};
+    for (size_t i = 0; i < Places<D>::kLanes; ++i) {
+      const size_t element = vector * Places<D>::kLanes + i;
+      beside.row.at[i] = static_cast<typename Places<D>::Index>(element / kCount);
+      for (size_t c = 0; c < kCount; ++c) beside.column[c].at[i] = element % kCount == c ? -1 : 0;
+    }
+    return beside;
+  }
+};
+
+/// Stores rows of an element of each vector, from vector kVector of memory on.
+template <size_t kVector, typename T, class V, class... Others>
+HWY_INLINE void StoreBeside(T* to, V first, Others... others) {
+  constexpr size_t kCount = 1 + sizeof...(Others);
+  using D = hn::DFromV<V>;
+  static constexpr auto kBeside = Beside<D, kCount>::InVector(kVector);
+  const hn::RebindToSigned<D> di;
+  V all = kBeside.row.Of(first);
+  size_t column = 0;
+  const auto put = [&](V v) KILN_INLINE_ATTR {
+    const auto is = hn::MaskFromVec(hn::BitCast(D(), hn::Load(di, kBeside.column[++column].at)));
+    all = hn::IfThenElse(is, kBeside.row.Of(v), all);
+  };
+  (put(others), ...);
+  const TagFor<RawBits<T>, D> dt;
+  hn::StoreU(ToStorage<T>(all), dt, reinterpret_cast<RawBits<T>*>(to) + kVector * hn::MaxLanes(dt));
+  if constexpr (kVector + 1 < kCount) StoreBeside<kVector + 1>(to, first, others...);
+}
+
 #endif  // HWY_SCALAR
 
 }  // namespace HWY_NAMESPACE
