@@ -25,12 +25,14 @@ std::optional<int64_t> ElementOf(const Plan& plan, const stage::Store& store, Lo
   return constant ? std::optional(constant->int_value) : std::nullopt;
 }
 
+/// Whether nothing but the element may differ.
 bool AreOfOneRow(const Place& a, const Place& b) {
   Place x = a, y = b;
   x.at.back() = y.at.back() = {};
   return SamePlace(x, y);
 }
 
+/// Whether the statement reads that memory, by whatever name.
 bool Reads(const Plan& plan, const Stage& stage, BufferId buffer) {
   bool reads = false;
   ForEachPlace(stage, [&](const Place& place, bool writes) {
