@@ -112,6 +112,13 @@ std::string StageText::SlotText(const SemaphoreSlot& on) const {
   return NameOf(on.ref) + out + "]";
 }
 
+std::string StageText::StoreText(const stage::Store& store) const {
+  std::string row;
+  for (const ElementPtr& behind : store.row) row += ", " + Text(*behind);
+  return PlaceText(store.place) + (row.empty() ? "" : " and those behind it") + " = " +
+         Text(*store.value) + row + (store.mask ? " where " + Text(*store.mask) : "");
+}
+
 void StageText::List(const Stages& stages, int indent) {
   for (const Stage& stage : stages) One(stage, indent);
 }
@@ -168,13 +175,8 @@ void StageText::One(const Stage& of, int indent) {
         line((s.held ? "hold " : "let ") + VariableName(s.variable) + " = " + Text(*s.value));
       },
       [&](const Assign& s) { line(VariableName(s.variable) + " = " + Text(*s.value)); },
-      [&](const Store& s) {
-        std::string row;
-        for (const ElementPtr& behind : s.row) row += ", " + Text(*behind);
-        line(PlaceText(s.place) + (row.empty() ? "" : " and those behind it") + " = " +
-             Text(*s.value) + row + (s.mask ? " where " + Text(*s.mask) : ""));
-      },
-      [&](const Reduce& s) { ReduceLines(s, indent); }, [&](const Dot& s) { DotLines(s, indent); },
+      [&](const Store& s) { line(StoreText(s)); }, [&](const Reduce& s) { ReduceLines(s, indent); },
+      [&](const Dot& s) { DotLines(s, indent); },
       [&](const Tap& s) {
         std::string rows;
         for (const LoopId loop : s.rows) rows += (rows.empty() ? "" : ", ") + over(loop);

@@ -37,6 +37,7 @@ class StageText {
   std::string OperationText(const element::Operation& operation, DType dtype) const;
   std::string SourceText(const PanelSource& source) const;
   std::string SlotText(const SemaphoreSlot& on) const;
+  std::string StoreText(const stage::Store& store) const;
   std::string UnlessFew(const stage::Pack& pack) const;
 
   void Line(const std::string& text, int indent);
