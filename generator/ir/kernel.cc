@@ -21,6 +21,11 @@ size_t Ref::LastDimOf(size_t view_axis) const {
   return dim;
 }
 
+bool Ref::IsInRow(size_t dim) const {
+  return std::count(joined.begin(), joined.end(), dim) > 0 && LastDimOf(view.size() - 1) >= dim &&
+         view_dims.back() < dim;
+}
+
 Size Ref::ExtentOf(size_t view_axis) const {
   Size extent = 1;
   for (size_t d = view_dims[view_axis]; d <= LastDimOf(view_axis); ++d) extent = extent * array[d];

@@ -67,6 +67,8 @@ struct Ref {
   const BlockDim& DimOf(size_t view_axis) const { return block[view_dims[view_axis]]; }
   /// The last of the array's dimensions that are an axis of the view.
   size_t LastDimOf(size_t view_axis) const;
+  /// Whether rows of a block have all of an array's dimension, and begin with one before.
+  bool IsInRow(size_t dim) const;
   /// Elements of the array along an axis of the view.
   Size ExtentOf(size_t view_axis) const;
   int64_t CountOfSemaphores() const {

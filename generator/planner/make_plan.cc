@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "generator/plan/verify.h"
+#include "generator/planner/analyze/as_one.h"
 #include "generator/planner/analyze/concats.h"
 #include "generator/planner/analyze/joined.h"
 
@@ -13,8 +14,10 @@ namespace kiln {
 std::unique_ptr<Plan> MakePlan(const Kernel& of, Diagnostics& diagnostics, std::string_view last) {
   auto plan = std::make_unique<Plan>();
   plan->rewritten = WithConcatsInPlace(of);
-  if (auto joined = WithJoinedDimensions(plan->rewritten ? *plan->rewritten : of))
-    plan->rewritten = std::move(joined);
+  for (const auto rewrite : {WithNeighboursAsOne, WithJoinedDimensions}) {
+    if (auto rewritten = rewrite(plan->rewritten ? *plan->rewritten : of))
+      plan->rewritten = std::move(rewritten);
+  }
   const Kernel& kernel = plan->rewritten ? *plan->rewritten : of;
   plan->kernel = &kernel;
   const Reduction reduction = FindReduction(kernel);

@@ -88,14 +88,13 @@ std::optional<Broadening> BroadenedBeside(const Kernel& kernel, const Shape& val
   return is_smaller ? std::optional(to) : std::nullopt;
 }
 
-namespace {
-
-/// Whether each block has all of the array along an axis of the view.
 bool IsWhole(const Ref& ref, size_t axis) {
   const BlockDim& dim = ref.DimOf(axis);
   if (dim.kind == BlockDim::Kind::kAll) return true;
   return dim.kind == BlockDim::Kind::kBlocked && dim.size == ref.ExtentOf(axis);
 }
+
+namespace {
 
 /// The dimensions of a view that make each joined one, without those of extent 1 in front of all,
 /// of which blocks have one element; empty: it cannot be seen so.
@@ -120,7 +119,7 @@ bool CanJoin(const Kernel& kernel, const Ref& ref, const Shape& joined) {
   if (ref.role == Role::kScratch) return Joins(kernel, ref.view, joined);
   if (!IsPipelined(ref)) return false;
   const auto parts = PartsOfView(kernel, ref, joined);
-  if (parts.empty() || parts.back().size() != 1) return false;
+  if (parts.empty()) return false;
   bool joins = false;
   for (const std::vector<size_t>& of : parts) {
     for (size_t k = 1; k < of.size(); ++k) {

@@ -30,9 +30,12 @@ struct Broadening {
 std::optional<Broadening> BroadenedBeside(const Kernel& kernel, const Shape& value,
                                           const Shape& whole, const Shape& joined);
 
+/// Whether each block has all of the array along an axis of the view.
+bool IsWhole(const Ref& ref, size_t axis);
+
 /// Whether the elements of a ref stay where they are when the body sees its view as `joined`.
 /// Scratch has no gaps. Of an operand's dimensions that become one all but the first have to be
-/// whole, and the last dimension stays what it is: a block has its elements in the same rows.
+/// whole.
 bool CanJoin(const Kernel& kernel, const Ref& ref, const Shape& joined);
 /// Lets the body see it so.
 void JoinView(const Kernel& kernel, Ref& ref, const Shape& joined);

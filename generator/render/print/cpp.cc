@@ -27,7 +27,7 @@ constexpr std::string_view kOwnWords =
     "FromBits Grid "
     "grid "
     "GroupedRows GroupMetadata GroupSteps Guarded Held hn Hold HostArray HostAt hwy i4 In Index "
-    "index IndexAt Init InRange int16_t int32_t int64_t int8_t kAscending kDescending "
+    "index IndexAt Init InRange InRow int16_t int32_t int64_t int8_t kAscending kDescending "
     "LaterOf PrefetchRow kDoubles kFloats kiln kiln_context KILN_GRIDS KILN_INLINE_ATTR "
     "KILN_MULTIPLIES_BF16 "
     "kiln_status kInts "

@@ -61,30 +61,33 @@ SpaceId SpecializationView::SpaceOf(RefId r, size_t dimension) const {
   return {};
 }
 
+/// How a dimension of an array is cut.
+std::string SpecializationView::BlockOf(RefId r, size_t dimension) const {
+  const Ref& ref = kernel_[r];
+  const BlockDim& dim = ref.block[dimension];
+  const bool clipped = plan_.operands[r].clipped[dimension];
+  switch (dim.kind) {
+    case BlockDim::Kind::kAll:
+      return "All(" + walk_.Print(ref.array[dimension]) + ")";
+    case BlockDim::Kind::kSqueezed:
+      return "Squeezed()";
+    case BlockDim::Kind::kElement:
+      return "Element(" + walk_.Print(dim.size) + ", " + walk_.Print(dim.halo_low) + ", " +
+             walk_.Print(dim.halo_high) + (clipped ? ", Clip::kYes" : "") + ")";
+    case BlockDim::Kind::kBounded:
+      return "Bounded(" + walk_.Print(dim.size) + ")";
+    case BlockDim::Kind::kBlocked:
+      break;
+  }
+  return (clipped ? "Clipped(" : "Blocked(") + BlockSize(dim.size, SpaceOf(r, dimension)) + ")";
+}
+
 std::string SpecializationView::Blocks(RefId r) const {
   const Ref& ref = kernel_[r];
   std::vector<std::string> dims;
   for (size_t d = 0; d < ref.block.size(); ++d) {
-    const BlockDim& dim = ref.block[d];
-    const std::string clip = plan_.operands[r].clipped[d] ? ", Clip::kYes" : "";
-    switch (dim.kind) {
-      case BlockDim::Kind::kAll:
-        dims.push_back("All(" + walk_.Print(ref.array[d]) + ")");
-        break;
-      case BlockDim::Kind::kSqueezed:
-        dims.push_back("Squeezed()");
-        break;
-      case BlockDim::Kind::kElement:
-        dims.push_back("Element(" + walk_.Print(dim.size) + ", " + walk_.Print(dim.halo_low) +
-                       ", " + walk_.Print(dim.halo_high) + clip + ")");
-        break;
-      case BlockDim::Kind::kBounded:
-        dims.push_back("Bounded(" + walk_.Print(dim.size) + ")");
-        break;
-      default:
-        dims.push_back((plan_.operands[r].clipped[d] ? "Clipped(" : "Blocked(") +
-                       BlockSize(dim.size, SpaceOf(r, d)) + ")");
-    }
+    const std::string block = BlockOf(r, d);
+    dims.push_back(ref.IsInRow(d) ? "InRow(" + block + ")" : block);
   }
   return "{" + Joined(dims) + "}";
 }

@@ -92,6 +92,7 @@ class SpecializationView {
   std::string Format(RefId ref) const;
   std::string FormatOfView(RefId ref) const;
   bool IsOfDot(RefId ref) const;
+  std::string BlockOf(RefId ref, size_t dimension) const;
   std::string Blocks(RefId ref) const;
   /// The extent of a dimension of the space: a member of Blocks where that is free.
   std::string BlockSize(const Size& size, SpaceId space) const;

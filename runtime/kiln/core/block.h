@@ -28,6 +28,7 @@ struct BlockDim {
   int64_t size = 1;
   int64_t halo_low = 0;
   int64_t halo_high = 0;
+  bool in_row = false;  // rows in VMEM hold all of it, and begin with a dimension before
 };
 
 /// Blocks of `size` elements side by side; the index counts blocks.
@@ -50,6 +51,12 @@ constexpr BlockDim Bounded(int64_t size, Clip clip = Clip::kNo) {
   return {BlockDim::Kind::kBounded, clip, size, 0, 0};
 }
 
+/// A whole dimension that the body sees as one with the dimension before, as all behind it.
+constexpr BlockDim InRow(BlockDim dim) {
+  dim.in_row = true;
+  return dim;
+}
+
 /// The index of a bounded dimension holds both numbers, so that blocks compare by their index. A
 /// number that does not fit is kept out of range.
 constexpr int kDsBits = 28;
@@ -67,6 +74,7 @@ template <int R>
 struct Shape {
   std::array<int64_t, R> size{};
   std::array<bool, R> squeezed{};
+  std::array<bool, R> in_row{};
 
   constexpr int view_rank() const {
     int rank = 0;
@@ -94,6 +102,7 @@ constexpr Shape<R> ShapeOf(const std::array<BlockDim, R>& dims) {
   for (int d = 0; d < R; ++d) {
     shape.size[d] = dims[d].size;
     shape.squeezed[d] = dims[d].kind == BlockDim::Kind::kSqueezed;
+    shape.in_row[d] = dims[d].in_row;
   }
   return shape;
 }

@@ -1,7 +1,8 @@
 // Formats of operands of whose array the body sees neighbouring dimensions as one: the pixels of an
 // image, [h, w, c], as the rows of a matrix, [h * w, c]. Of these dimensions all but the first are
-// whole, and the array's last one is none of them, so that a block has its elements in the same
-// rows and in the same order as without.
+// whole. Where the last one is one of them, as that of the image of a channel, [c, h, w], is of
+// [c, h * w], InRow lets rows in VMEM hold all of them; otherwise a block has its elements in the
+// same rows as without.
 #pragma once
 
 #include <cstddef>
@@ -72,7 +73,7 @@ struct JoinedDims {
     }
     joined->data = array.data;
     joined->rank = R - kCount;
-    return fits;
+    return fits && (joined->shape[j] <= 1 || joined->stride[j] == 1);
   }
 };
 
@@ -173,7 +174,7 @@ struct Joined : Format {
   }
   template <int R>
   static size_t BytesOfRows(const Shape<R>& block) {
-    const Tensor<T> rows = internal::RowsOf<T>(block, nullptr);
+    const Tensor<T> rows = internal::RowsOf<T>(Dims::Of(block), nullptr);
     int d = 0;
     while (block.squeezed[d]) ++d;
     return Unsigned(rows.shape[d] * rows.stride[d]) * sizeof(T);

@@ -19,13 +19,18 @@ struct Layout {
     }
     for (int v = rank; v-- > 0;) {
       stride[v] = elements;
-      const int64_t extent = box.size[dims[v]];
-      elements *= v + 1 == rank ? RowStride(extent, bits) : extent;
+      elements *= box.size[dims[v]];
+      if (begin >= 0 || box.in_row[dims[v]]) continue;
+      begin = v;
+      row = elements;
+      elements = RowStride(row, bits);
     }
     if (rank == 0) elements = RowStride(1, bits);
   }
 
   int rank = 0;
+  int begin = -1;   // the dimension with which rows begin; -1: a single element
+  int64_t row = 1;  // elements of a row
   std::array<int, kMaxRank> dims{};
   std::array<int64_t, kMaxRank> stride{};
   int64_t elements = 1;
@@ -172,14 +177,15 @@ struct Padding {
   char* block;
   int deepest = -1;  // the last dimension that has such elements, set by Find
 
-  int64_t Extent(int v) const {
-    const int64_t size = box.size[layout.dims[v]];
-    return v + 1 == layout.rank ? RowStride(size, bits) : size;
+  /// All along dimension v, and what a row has behind it.
+  int64_t Elements(int v) const {
+    return v == layout.begin ? RowStride(layout.row, bits)
+                             : layout.stride[v] * box.size[layout.dims[v]];
   }
   void Find() {
     for (int v = 0; v < layout.rank; ++v) {
       const int d = layout.dims[v];
-      if (box.low[d] != 0 || box.high[d] != Extent(v)) deepest = v;
+      if (box.low[d] != 0 || box.high[d] * layout.stride[v] != Elements(v)) deepest = v;
     }
   }
   void Fill(int64_t at, int64_t count) const {
@@ -195,7 +201,7 @@ struct Padding {
     const int d = layout.dims[v];
     const int64_t each = layout.stride[v];
     Fill(at, box.low[d] * each);
-    Fill(at + box.high[d] * each, (Extent(v) - box.high[d]) * each);
+    Fill(at + box.high[d] * each, Elements(v) - box.high[d] * each);
     if (v == deepest) return;
     for (int64_t i = box.low[d]; i < box.high[d]; ++i) Fill(v + 1, at + i * each);
   }
@@ -259,9 +265,7 @@ void PadRows(const AnyBox& box, const void* value, size_t bits, void* to) {
   }
   const Layout layout(box, bits);
   // Behind each short row is more to pad than in it: all of the block is as soon filled.
-  const int last = layout.rank - 1;
-  const int64_t size = last < 0 ? 1 : box.size[layout.dims[last]];
-  const auto bytes = Signed(BytesOf(Unsigned(size), bits));
+  const auto bytes = Signed(BytesOf(Unsigned(layout.row), bits));
   if (bytes < kMostShortBytes) return FillElements(to, layout.elements, value, bits);
   Padding padding{box, layout, value, bits, static_cast<char*>(to)};
   padding.Find();

@@ -24,13 +24,14 @@ struct AnyBox {
       : rank(R),
         size(box.size.data()),
         squeezed(box.squeezed.data()),
+        in_row(box.in_row.data()),
         start(box.start.data()),
         low(box.low.data()),
         high(box.high.data()) {}
 
   int rank;
   const int64_t* size;
-  const bool* squeezed;
+  const bool *squeezed, *in_row;
   const int64_t *start, *low, *high;
 };
 
