@@ -93,8 +93,9 @@ TEST_CASE("Channels of groups stay lanes of a pixel, of which each group has a f
            .plan);
   INFO(pixels);
   CHECK(!Has(pixels, "f32[n, 32, 8]"));
-  // A fold over channels of a group alone sees the group.
-  CHECK(JoinedIn(OfGroups("  y = reshape(v - sum(v, axis=2, keep=true), [h, w, 256])\n")) == "x");
+  // A fold over channels of a group alone sees the group, but not pixels.
+  CHECK(JoinedIn(OfGroups("  y = reshape(v - sum(v, axis=2, keep=true), [h, w, 256])\n")) ==
+        "x y");
 }
 
 TEST_CASE("What groups have of each channel is copied, and no image beside it") {
@@ -112,13 +113,16 @@ TEST_CASE("What groups have of each channel is copied, and no image beside it") 
 }
 
 TEST_CASE("Groups have all channels where every call checks that") {
-  const std::string sum = "  y = reshape(v - sum(v, axis=[0, 2], keep=true), [h, w, c])\n";
-  CHECK(JoinedIn(OfGroups(sum, "c")) == "x");
-  CHECK(JoinedIn(OfGroups(sum, "c", "require: [c % 32 == 0]\n")) == "x y");
-  CHECK(JoinedIn(OfGroups(sum, "c", "require: [n > 1 and c % 64 == 0]\n")) == "x y");
-  CHECK(JoinedIn(OfGroups(sum, "c", "require: [c % 16 == 0]\n")) == "x");
-  CHECK(JoinedIn(OfGroups(sum, "c", "require: [n % 32 == 0, c % 32 == 1]\n")) == "x");
-  CHECK(JoinedIn(OfGroups(sum, "c", "dims: {c: {multiple_of: 32}}\n")) == "x y");
+  const auto copies_image = [](const std::string& channels, const std::string& more) {
+    const std::string body = "  y = reshape(v - sum(v, axis=[0, 2], keep=true), [h, w, c])\n";
+    return Has(ToString(*PlanOf(OfGroups(body, channels, more)).plan), "f32[h*w, 32, c // 32]");
+  };
+  CHECK(copies_image("c", ""));
+  CHECK(!copies_image("c", "require: [c % 32 == 0]\n"));
+  CHECK(!copies_image("c", "require: [n > 1 and c % 64 == 0]\n"));
+  CHECK(copies_image("c", "require: [c % 16 == 0]\n"));
+  CHECK(copies_image("c", "require: [n % 32 == 0, c % 32 == 1]\n"));
+  CHECK(!copies_image("c", "dims: {c: {multiple_of: 32}}\n"));
 }
 
 TEST_CASE("Scratch has the dimensions in which it is added up") {
@@ -167,9 +171,9 @@ TEST_CASE("Elements of blocks have to be where one stride finds them") {
   CHECK(x("f32[h, w, 6]", "4, 8, all", "i, 0, 0", rows) == "");
   CHECK(x("f32[h, n, 8, 6]", "4, null, all, all", "i, 0, 0, 0", rows) == "");
   CHECK(x("f32[n, h, 8, 6]", "null, 4, all, all", "0, i, 0, 0", rows) == "x");
-  // A body's last dimension is the array's.
-  CHECK(x("f32[h, 8, 6]", "4, all, all", "i, 0, 0", "reshape(x, [4, 8 * 6])") == "");
-  CHECK(x("f32[h, 8, 6]", "4, all, all", "i, 0, 0", "reshape(x, [4 * 8 * 6])") == "");
+  CHECK(x("f32[h, 8, 6]", "4, all, all", "i, 0, 0", "reshape(x, [4, 8 * 6])") == "x");
+  CHECK(x("f32[h, 8, 6]", "4, all, all", "i, 0, 0", "reshape(x, [4 * 8 * 6])") == "x");
+  CHECK(x("f32[h, 8, w]", "4, all, 6", "i, 0, 0", "reshape(x, [4, 8 * 6])") == "");
   // Elements with halves of bytes, and blocks whose ends a call decides.
   CHECK(x("i4[h, 8, 6]", "4, all, all", "i, 0, 0", "i32(" + rows + ")") == "");
   CHECK(x("f32[h, 8, 6]", "bounded(4), all, all", "ds(i, 2), 0, 0", rows) == "");

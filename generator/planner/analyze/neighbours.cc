@@ -16,12 +16,13 @@ bool HasAxis(const Node& node, size_t d) {
 
 }  // namespace
 
-Neighbours::Neighbours(const Kernel& kernel)
-    : kernel_(kernel) {
+Neighbours::Neighbours(const Kernel& kernel) : kernel_(kernel) {
   for (const Ref& ref : kernel.refs) refs_.push_back(FreshOf(ref));
   for (const Local& local : kernel.locals) locals_.push_back(Fresh(local.shape));
   Visit(kernel.body);
   Visit(kernel.epilogue);
+  for (const RefId r : IdsOf(kernel.refs))
+    if (!named_.count(r)) BreakAll(refs_[r]);
 }
 
 size_t Neighbours::NewBond(bool breaks) {
@@ -59,12 +60,14 @@ Neighbours::Bonds Neighbours::Fresh(const Shape& shape) {
   return bonds;
 }
 
-/// Of an array blocks have both dimensions whole, so that nothing is left to decide about them.
+/// Of an array blocks have both dimensions whole, so that nothing is left to decide about them. A
+/// matrix may be a part of a wider one, of whose rows a copy would have to be made.
 Neighbours::Bonds Neighbours::FreshOf(const Ref& ref) {
   Bonds bonds = Fresh(ref.view);
   if (ref.role == Role::kScratch && ref.memory == Memory::kVmem && !IsPacked(ref.dtype))
     return bonds;
-  const bool may = ref.memory == Memory::kVmem && !IsPacked(ref.dtype) && IsPipelined(ref);
+  const bool may = ref.memory == Memory::kVmem && !IsPacked(ref.dtype) && IsPipelined(ref) &&
+                   ref.array.size() > 2;
   for (size_t d = 0; d < bonds.size(); ++d) {
     const bool follows =
         may && !ref.view[d].IsOne() && ref.view_dims[d + 1] == ref.view_dims[d] + 1;
@@ -140,6 +143,7 @@ Neighbours::Bonds Neighbours::Compute(const Node& node) {
   switch (node.op) {
     case Op::kRead: {
       const RefId ref(node.index);
+      named_.insert(ref);
       return Window(refs_[ref], kernel_[ref].view, node.subscripts, node.shape);
     }
     case Op::kLocal:
@@ -260,6 +264,7 @@ void Neighbours::Visit(const Actions& actions) {
 void Neighbours::VisitStore(const action::Store& store) {
   const RefId ref(store.ref);
   const LocalId local(store.local);
+  if (ref) named_.insert(ref);
   const Bonds whole = ref ? refs_[ref] : locals_[local];
   const Shape& extents = ref ? kernel_[ref].view : kernel_[local].shape;
   const Bonds target = Window(whole, extents, store.subscripts, store.shape);

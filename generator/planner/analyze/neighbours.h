@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <vector>
 
 #include "generator/ir/kernel.h"
@@ -54,6 +55,7 @@ class Neighbours {
   std::vector<size_t> parent_;
   std::vector<bool> broken_;  // of roots
   Table<Bonds, Ref> refs_;
+  std::set<RefId> named_;  // by a statement
   Table<Bonds, Local> locals_;
   std::map<const Node*, Bonds> nodes_;
 };
