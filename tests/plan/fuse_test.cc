@@ -40,6 +40,20 @@ TEST_CASE("What the nests between read or store stays where it is") {
   CHECK(stores.find("exp(") < stores.find("kept["));
 }
 
+TEST_CASE("A sum of rows is complete before rows go on with it") {
+  const std::string plan = ToString(
+      *PlanOf(
+           "kernel: k\ninputs: {x: \"f32[c, m, n]\", g: \"f32[n]\"}\noutputs:\n  y: f32[c, m, n]\n"
+           "body: |\n  y = x * g - max(x, axis=[1, 2], keep=true)\n")
+           .plan);
+  INFO(plan);
+  // Two loops over rows: the first has the lanes of the sum, the second those of y.
+  const size_t total = plan.find("largest#0 = max(largest#0");
+  const size_t second = plan.find("loop", total);
+  CHECK(plan.find("y[", total) > second);
+  CHECK(second != std::string::npos);
+}
+
 TEST_CASE("No product moves before a value that is used after it") {
   const std::string plan =
       PlanOfBody("  let e = exp(x)\n  kept = dot(f[:, :], f)[ds(0, m)]\n  y = e + g\n");

@@ -94,8 +94,7 @@ TEST_CASE("Channels of groups stay lanes of a pixel, of which each group has a f
   INFO(pixels);
   CHECK(!Has(pixels, "f32[n, 32, 8]"));
   // A fold over channels of a group alone sees the group, but not pixels.
-  CHECK(JoinedIn(OfGroups("  y = reshape(v - sum(v, axis=2, keep=true), [h, w, 256])\n")) ==
-        "x y");
+  CHECK(JoinedIn(OfGroups("  y = reshape(v - sum(v, axis=2, keep=true), [h, w, 256])\n")) == "x y");
 }
 
 TEST_CASE("What groups have of each channel is copied, and no image beside it") {

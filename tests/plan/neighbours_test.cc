@@ -46,9 +46,9 @@ TEST_CASE("All dimensions are one where none is told apart, in lets, vars and sc
   CHECK(AsOneIn(OfChannels("  y = x * 2\n")) == "dimensions 1 to 3 as one");
   CHECK(AsOneIn(OfChannels("  y = x - mean(reshape(x, [c * h * w]))\n")) ==
         "dimensions 1 to 3 as one");
-  const std::string kept = OfChannels(
-      "  let a = x + 1\n  var v: f32[c, h, w] = a\n  s = v * a\n  v += s\n  y = v\n",
-      "scratch: {s: \"f32[c, h, w]\"}\n");
+  const std::string kept =
+      OfChannels("  let a = x + 1\n  var v: f32[c, h, w] = a\n  s = v * a\n  v += s\n  y = v\n",
+                 "scratch: {s: \"f32[c, h, w]\"}\n");
   CHECK(AsOneIn(kept) == "dimensions 1 to 3 as one");
   CHECK(Has(ToString(*PlanOf(kept).plan), "f32[c*h*w]"));
 }

@@ -109,8 +109,7 @@ void Neighbours::Follow(const Bonds& to, const std::vector<size_t>& of_from, con
 }
 
 Neighbours::Bonds Neighbours::Window(const Bonds& whole, const Shape& extents,
-                                     const std::vector<Subscript>& subscripts,
-                                     const Shape& shape) {
+                                     const std::vector<Subscript>& subscripts, const Shape& shape) {
   if (subscripts.empty()) return whole;
   const Bonds bonds = Fresh(shape);
   std::vector<size_t> left;
@@ -136,8 +135,7 @@ const Neighbours::Bonds& Neighbours::Visit(const Node& node) {
 Neighbours::Bonds Neighbours::Compute(const Node& node) {
   if (IsElementwise(node.op) || node.op == Op::kBroadcast || ClassOf(node.op) == OpClass::kLazy) {
     const Bonds bonds = Fresh(node.shape);
-    for (const NodePtr& arg : node.args)
-      Align(bonds, node.shape, nodes_.at(arg.get()), arg->shape);
+    for (const NodePtr& arg : node.args) Align(bonds, node.shape, nodes_.at(arg.get()), arg->shape);
     return bonds;
   }
   switch (node.op) {

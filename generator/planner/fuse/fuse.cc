@@ -33,6 +33,8 @@ bool MergeIntoReduction(Plan& plan, Stage& first, const Stage& reduce) {
 bool Merge(Plan& plan, Stage& first, const Stage& second) {
   if (Is<stage::Dot>(first)) return MergeIntoDot(plan, first, second);
   if (!IsNest(first) || !IsNest(second)) return false;
+  // What all turns of one add up, as a sum of rows, is no value of a turn.
+  if (UsesNamesOf(second, first) || UsesNamesOf(first, second)) return false;
   const LoopId loop = LoopOf(first);
   if (!SameSpace(plan, loop, LoopOf(second))) return false;
   Stage copy = second;

@@ -9,6 +9,29 @@ namespace {
 
 std::string Number(size_t value) { return std::to_string(value); }
 
+/// What is known of `count` elements folded into one; false: nothing that can be compared.
+bool FitFolded(const std::string& name, const Facts& of, double count, Value& value) {
+  // A product that leaves the range of floats in one order, and not in another, multiplies zeros
+  // by an infinity.
+  constexpr double kMostBits = 100;
+  const bool floats = IsFloat(value.dtype);
+  if (name == "prod" && floats && std::log2(of.bound) * count > kMostBits) return false;
+  if (name == "max" || name == "min") {
+    value.facts.bound = of.bound;
+    value.facts.grain = of.grain;
+  } else if (name == "prod") {
+    value.facts.same = of.same && (!floats || (of.bound <= 1 && of.grain >= 1));
+    value.facts.bound = floats && of.bound > 1 ? kUnbounded : of.bound;
+    value.facts.grain = of.grain >= 1 ? 1 : 0;
+  } else {
+    value.facts.same = of.same && SumsExactly(of, count, value.dtype);
+    value.facts.bound = name == "mean" ? of.bound : of.bound * count;
+    value.facts.grain = name == "mean" ? 0 : of.grain;
+  }
+  Fit(value.facts, value.dtype);
+  return true;
+}
+
 }  // namespace
 
 std::optional<Value> Maker::MakeReduction(DType dtype, const Extents& shape, int depth) {
@@ -52,27 +75,32 @@ std::optional<Value> Maker::MakeReduction(DType dtype, const Extents& shape, int
       value.facts.edges = Without(value.facts.edges, axis);
     }
   }
-  const double count = static_cast<double>(from[axis].value);
-  // A product that leaves the range of floats in one order, and not in another, multiplies zeros
-  // by an infinity.
-  constexpr double kMostBits = 100;
-  if (name == "prod" && IsFloat(dtype) && std::log2(x.facts.bound) * count > kMostBits)
-    return std::nullopt;
-  const bool exact = SumsExactly(x.facts, count, dtype);
-  if (extreme) {
-    value.facts.bound = x.facts.bound;
-    value.facts.grain = x.facts.grain;
-  } else if (name == "prod") {
-    value.facts.same =
-        x.facts.same && (!IsFloat(dtype) || (x.facts.bound <= 1 && x.facts.grain >= 1));
-    value.facts.bound = IsFloat(dtype) && x.facts.bound > 1 ? kUnbounded : x.facts.bound;
-    value.facts.grain = x.facts.grain >= 1 ? 1 : 0;
-  } else {
-    value.facts.same = x.facts.same && exact;
-    value.facts.bound = name == "mean" ? x.facts.bound : x.facts.bound * count;
-    value.facts.grain = name == "mean" ? 0 : x.facts.grain;
+  if (!FitFolded(name, x.facts, static_cast<double>(from[axis].value), value)) return std::nullopt;
+  return value;
+}
+
+/// The largest, or the sum, over two axes or more, beside the elements that it is made of.
+std::optional<Value> Maker::MakeFold(DType dtype, const Extents& shape, int depth) {
+  if (shape.size() < 2 || Count(shape) > kMostOfTemporary) return std::nullopt;
+  const bool sums = ComputeType(dtype) == dtype && dtype != DType::kBool && dice_.Chance(0.5);
+  const std::string name = PickEntry(
+      "function", sums ? std::vector<std::string>{"sum"} : std::vector<std::string>{"max", "min"});
+  const Value x = MakeClean(dtype, shape, std::min(depth, 2));
+  Value value = x;
+  double count = 1;
+  std::string axes;
+  const auto left_out = static_cast<size_t>(dice_.Between(0, static_cast<int64_t>(shape.size())));
+  for (size_t axis = 0; axis < shape.size(); ++axis) {
+    if (axis == left_out && shape.size() > 2) continue;
+    count *= static_cast<double>(shape[axis].value);
+    axes += (axes.empty() ? "" : ", ") + Number(axis);
+    value.shape[axis] = Extent{"1", 1};
   }
-  Fit(value.facts, dtype);
+  const Extents folded = value.shape;
+  value = Build(name + "($0, axis=[" + axes + "], keep=true)", dtype, {x});
+  value.shape = folded;
+  value.facts.edges.assign(shape.size(), {});
+  if (!FitFolded(name, x.facts, count, value)) return std::nullopt;
   return value;
 }
 

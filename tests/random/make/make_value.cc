@@ -326,6 +326,7 @@ const std::vector<Maker::Rule>& Maker::Rules() {
        1.5,
        IsCompute,
        &Maker::MakeReduction},
+      {{"function sum", "function max", "keyword keep"}, 0.8, Always, &Maker::MakeFold},
       {{"op max_of", "op min_of"}, 0.7, Always, &Maker::MakeReduction},
       {{"function argmax", "function argmin"}, 1.2, IsI32, &Maker::MakeArgmax},
       {{"function any", "function all"}, 0.8, IsBool, &Maker::MakeAnyAll},

@@ -198,6 +198,7 @@ class Maker {
   std::optional<Value> MakePosition(DType dtype, const Extents& shape, int depth);
   std::optional<Value> MakeReduction(DType dtype, const Extents& shape, int depth);
   std::optional<Value> MakeArgmax(DType dtype, const Extents& shape, int depth);
+  std::optional<Value> MakeFold(DType dtype, const Extents& shape, int depth);
   std::optional<Value> MakeAnyAll(DType dtype, const Extents& shape, int depth);
   size_t AxisOf(const Extents& shape);
   std::optional<Value> MakeScan(DType dtype, const Extents& shape, int depth);

@@ -38,10 +38,10 @@ struct Case {
 std::vector<Case> Cases() {
   const BlockDim four = Blocked(4), clipped = Clipped(4), halo = Element(6, 1, 1);
   return {
-      {8, 5, 7, 0, 0, four, 1},    {8, 5, 7, 0, 3, four, 0},     {8, 5, 7, 2, 0, four, 1},
-      {6, 5, 7, 0, 0, four, 1},    {6, 5, 7, 1, 0, four, 1},     {6, 5, 7, 0, 0, clipped, 1},
-      {6, 5, 7, 0, 2, clipped, 1}, {9, 3, 16, 0, 0, halo, 0},    {9, 3, 16, 0, 5, halo, 4},
-      {9, 1, 3, 4, 0, halo, 8},    {8, 4, 1, 3, 0, clipped, 1},  {8, 1, 1, 2, 5, four, 1},
+      {8, 5, 7, 0, 0, four, 1},    {8, 5, 7, 0, 3, four, 0},    {8, 5, 7, 2, 0, four, 1},
+      {6, 5, 7, 0, 0, four, 1},    {6, 5, 7, 1, 0, four, 1},    {6, 5, 7, 0, 0, clipped, 1},
+      {6, 5, 7, 0, 2, clipped, 1}, {9, 3, 16, 0, 0, halo, 0},   {9, 3, 16, 0, 5, halo, 4},
+      {9, 1, 3, 4, 0, halo, 8},    {8, 4, 1, 3, 0, clipped, 1}, {8, 1, 1, 2, 5, four, 1},
       {3, 40, 9, 0, 0, All(3), 0}, {3, 40, 9, 0, 1, All(3), 0},
   };
 }
@@ -72,8 +72,8 @@ struct Seen<1> {
 
 template <int V>
 Tile<float, V> Writable(const Tile<const float, V>& tile) {
-  return {const_cast<float*>(tile.data), tile.stride, tile.low, tile.high, tile.origin,
-          tile.stream};
+  return {
+      const_cast<float*>(tile.data), tile.stride, tile.low, tile.high, tile.origin, tile.stream};
 }
 
 /// Reads a block of x, checks its elements and its pads, and writes it to the same one of y.
@@ -139,8 +139,7 @@ TEST_CASE("An array of which one stride finds all elements of a row takes no mem
   for (const Case& c : Cases()) {
     std::vector<float> memory = c.Memory();
     const Tensor<float> x = c.Of(memory);
-    const Box<4> box =
-        Blocks<4>{{2, c.h, c.w, c.c}, Seen<2>::Dims(c)}.BoxAt({1, c.index, 0, 0});
+    const Box<4> box = Blocks<4>{{2, c.h, c.w, c.c}, Seen<2>::Dims(c)}.BoxAt({1, c.index, 0, 0});
     const bool is_row = c.w == 1 || c.after_pixel == 0;
     const bool whole = box.clipped[1] || box.IsWhole(1);
     CHECK(Seen<2>::Format::IsInPlace(x, box) == (is_row && whole));
