@@ -36,6 +36,14 @@ TEST_CASE("Rows and columns of a channel are one where channels are scaled, or s
         kRowsAndColumns);
   CHECK(AsOneIn(OfChannels("  let s = cumsum(x, axis=0)\n  y = where(s > 0, s, g[0])\n")) ==
         kRowsAndColumns);
+  CHECK(AsOneIn(OfChannels("  y = concat([x[ds(1, c - 1)], x[ds(0, 1)]], axis=0)\n")) ==
+        kRowsAndColumns);
+  CHECK(AsOneIn(OfChannels("  y = x * f32(expand(argmax(x, axis=0), 0))\n")) == kRowsAndColumns);
+  CHECK(AsOneIn(OfChannels("  y = take(x, i32(g), axis=0) * f32(iota([c, h, w], 0))\n")) ==
+        kRowsAndColumns);
+  CHECK(AsOneIn(OfChannels("  let s, at = top_k(x, 2, axis=0)\n"
+                           "  y = s[0] + f32(at[1]) * expand(sort(x, axis=0)[c - 1], 0)\n")) ==
+        kRowsAndColumns);
   CHECK(AsOneIn(OfChannels("  for i in range(c):\n    y[i] = x[c - 1 - i] * 2\n")) ==
         kRowsAndColumns);
   CHECK(AsOneIn(OfChannels("  y = transpose(transpose(x, [1, 2, 0]) + g, [2, 0, 1])\n")) ==
@@ -77,6 +85,9 @@ TEST_CASE("Dimensions that a statement tells apart stay") {
            "  y = x * x[0]\n  assert x[0, 0, 0] > 0, \"no\"\n",
            "  y = reshape(transpose(x, [0, 2, 1]), [c, h, w])\n",
            "  y = sort(x, axis=2)\n",
+           "  y = take(x, i32(g), axis=1)[:, ds(0, h)]\n",
+           "  y = concat([x[:, ds(1, h - 1)], x[:, ds(0, 1)]], axis=1)\n",
+           "  y = x * f32(expand(argmax(x, axis=2), 2))\n",
        }) {
     CAPTURE(body);
     CHECK(AsOneIn(OfChannels(body)) != kRowsAndColumns);

@@ -97,8 +97,8 @@ class Rewriter {
     if (node.op == Op::kSlice)
       as_one.subscripts = AsOne(node.subscripts, neighbours_.Of(*node.args[0]));
     RewriteSubscripts(as_one.subscripts);
-    if (!node.axes.empty() && !node.args.empty())
-      as_one.axes = AsOne(node.axes, node.args[0]->shape.size(), neighbours_.Of(*node.args[0]));
+    const Node& of = node.args.empty() ? node : *node.args[0];
+    as_one.axes = AsOne(node.axes, of.shape.size(), neighbours_.Of(of));
     return Share(std::move(as_one));
   }
 

@@ -157,12 +157,20 @@ Neighbours::Bonds Neighbours::Compute(const Node& node) {
              std::vector<bool>(node.axes.size(), true));
       return bonds;
     }
+    case Op::kIota:
+    case Op::kRoll:
+    case Op::kFlip:
+    case Op::kConcat:
+    case Op::kTakeAlong:
+      return AlongAxes(node);
+    case Op::kTake:
+      return Taken(node);
     default:
       break;
   }
-  if (IsFold(node.op)) return Folded(node);
-  if (ClassOf(node.op) == OpClass::kScan || node.op == Op::kRoll || node.op == Op::kFlip)
-    return AlongAxes(node);
+  const OpClass of = ClassOf(node.op);
+  if (of == OpClass::kScan || of == OpClass::kOrder) return AlongAxes(node);
+  if (IsFold(node.op) || (of == OpClass::kLocation && node.axes.size() == 1)) return Folded(node);
   // All else looks at each dimension by itself.
   if (node.op == Op::kInside || node.op == Op::kAt) BreakAll(refs_[RefId(node.index)]);
   for (const NodePtr& arg : node.args) BreakAll(nodes_.at(arg.get()));
@@ -233,11 +241,36 @@ Neighbours::Bonds Neighbours::Reshaped(const Node& node) {
   return bonds;
 }
 
-/// Shapes stay; what is along an axis needs it by itself.
+/// Dimensions stay what they are; what is along an axis needs it by itself.
 Neighbours::Bonds Neighbours::AlongAxes(const Node& node) {
-  const Bonds bonds = nodes_.at(node.args[0].get());
-  for (size_t d = 0; d < bonds.size(); ++d)
+  const Bonds bonds = Fresh(node.shape);
+  for (size_t d = 0; d < bonds.size(); ++d) {
+    for (const NodePtr& arg : node.args)
+      if (!arg->shape.empty()) Tie(bonds[d], nodes_.at(arg.get())[d]);
     if (HasAxis(node, d) || HasAxis(node, d + 1)) Break(bonds[d]);
+  }
+  return bonds;
+}
+
+/// Those of the indices are where the axis was.
+Neighbours::Bonds Neighbours::Taken(const Node& node) {
+  const Bonds &from = nodes_.at(node.args[0].get()), &ids = nodes_.at(node.args[1].get());
+  const Bonds bonds = Fresh(node.shape);
+  BreakAll(ids);
+  const auto axis = static_cast<size_t>(node.axes[0]);
+  const size_t taken = node.args[1]->shape.size();
+  std::vector<bool> follows(bonds.size());
+  for (size_t d = 0; d < from.size(); ++d) {
+    if (d == axis || d + 1 == axis) {
+      Break(from[d]);
+      continue;
+    }
+    const size_t at = d < axis ? d : d + taken - 1;
+    Tie(bonds[at], from[d]);
+    follows[at] = true;
+  }
+  for (size_t d = 0; d < bonds.size(); ++d)
+    if (!follows[d]) Break(bonds[d]);
   return bonds;
 }
 

@@ -48,6 +48,7 @@ class Neighbours {
   Bonds Folded(const Node& node);
   Bonds Reshaped(const Node& node);
   Bonds AlongAxes(const Node& node);
+  Bonds Taken(const Node& node);
   void Visit(const Actions& actions);
   void VisitStore(const action::Store& store);
 
