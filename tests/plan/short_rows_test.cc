@@ -53,6 +53,18 @@ TEST_CASE("Rows that are stored whole are stored at once, behind all that they a
   }
 }
 
+TEST_CASE("Elements of rows may be of images that a loop chooses") {
+  const std::string plan = ToString(
+      *PlanOf(
+           "kernel: k\ninputs: {x: \"f32[4 * c, h, w]\"}\noutputs: {y: \"f32[c, 2 * h, 2 * w]\"}\n"
+           "body: |\n  let parts = reshape(x, [c, 2, 2, h, w])\n"
+           "  y = reshape(transpose(parts, [0, 3, 1, 4, 2]), [c, 2 * h, 2 * w])\n")
+           .plan);
+  INFO(plan);
+  CHECK(Has(plan, ", 0] and those behind it = x["));
+  CHECK(!Has(plan, "transposes"));
+}
+
 TEST_CASE("An image that is written where pixels are read keeps its loops") {
   const std::string plan =
       ToString(*PlanOf("kernel: k\noutputs:\n  y: {init: 1, array: \"f32[3, 3, 3]\"}\nbody: |\n"

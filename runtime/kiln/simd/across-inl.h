@@ -75,12 +75,11 @@ template <class At, typename T, class V, class... Others>
 HWY_INLINE void StoreRows(const At& at, T* p, ptrdiff_t stride, V first, Others... others) {
   constexpr Likely<1 + sizeof...(Others)> kColumns;
 #if HWY_TARGET != HWY_SCALAR
-  using D = decltype(At::tag());
   using DV = hn::DFromV<V>;
-  if constexpr (std::is_base_of_v<Whole<D>, At> && kTakesPlaces<DV> &&
+  if constexpr ((At::kIsWhole || kMaskedAccess<RawBits<T>>)&&kTakesPlaces<DV> &&
                 sizeof(hn::TFromD<DV>) == 4) {
     if (HWY_LIKELY(stride == ptrdiff_t{1 + sizeof...(Others)}))
-      return StoreBeside<0>(p, first, others...);
+      return StoreBeside<At::kIsWhole, 0>(p, at.lanes(), first, others...);
   }
 #endif
   size_t column = 0;

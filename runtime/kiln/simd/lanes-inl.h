@@ -34,6 +34,7 @@
 #include <type_traits>
 
 #include "kiln/core/version.h"
+#include "kiln/simd/collect-inl.h"
 #include "kiln/simd/packed-inl.h"
 #include "kiln/simd/prefetch.h"
 #include "kiln/simd/strided-inl.h"
@@ -127,48 +128,6 @@ HWY_INLINE void StorePackedIf(D d, M mask, hn::Vec<D> v, T* p, size_t count) {
   }
 }
 
-/// A vector of elements from anywhere: at(i) points to that of lane i. Where vectors have a size
-/// that is known while compiling they are joined in registers: loaded from memory where lane after
-/// lane was stored, a vector would have to wait until all of them had left the store buffer.
-template <size_t kFirst, class D, class At>
-HWY_INLINE hn::Vec<D> CollectWhole(D d, const At& at) {
-  constexpr size_t kLanes = hn::MaxLanes(D());
-#if HWY_HAVE_SCALABLE || HWY_TARGET == HWY_SCALAR
-  alignas(64) hn::TFromD<D> lanes[kLanes];
-  for (size_t i = 0; i < hn::Lanes(d); ++i) lanes[i] = *at(kFirst + i);
-  return hn::LoadU(d, lanes);
-#else
-  if constexpr (kLanes == 1) {
-    return hn::LoadU(d, at(kFirst));
-  } else {
-    const hn::Half<D> half;
-    return hn::Combine(d, CollectWhole<kFirst + kLanes / 2>(half, at),
-                       CollectWhole<kFirst>(half, at));
-  }
-#endif
-}
-
-/// The same of the first `count` lanes; the others are 0.
-template <class D, class At>
-HWY_INLINE hn::Vec<D> CollectPart(D d, size_t count, const At& at) {
-  alignas(64) hn::TFromD<D> lanes[hn::MaxLanes(d)] = {};
-  for (size_t i = 0; i < count; ++i) lanes[i] = *at(i);
-  return hn::LoadU(d, lanes);
-}
-
-/// The first `count` lanes are elements of a line of n, from `first` on and again from its begin;
-/// the others are 0. (A function of its own: it is rare, and takes as much text as all else in a
-/// loop.)
-template <class D, typename X = hn::TFromD<D>>
-HWY_NOINLINE hn::Vec<D> CollectAround(D d, const X* line, size_t first, size_t n, size_t count) {
-  alignas(64) X lanes[hn::MaxLanes(d)] = {};
-  for (size_t i = 0, at = first; i < count; ++i, ++at) {
-    if (at == n) at = 0;
-    lanes[i] = line[at];
-  }
-  return hn::LoadU(d, lanes);
-}
-
 /// What Whole and Part have in common.
 template <class D, class Derived>
 struct AtLanes {
@@ -195,12 +154,23 @@ struct AtLanes {
   template <typename T, size_t kApart = 0>
   HWY_INLINE auto LoadStrided(const T* p, ptrdiff_t stride, Likely<kApart> = {}) const {
     const TagFor<RawBits<T>, D> d;
-    const size_t count = static_cast<const Derived*>(this)->lanes();
+    const auto& self = *static_cast<const Derived*>(this);
+    const size_t count = self.lanes();
+#if HWY_TARGET != HWY_SCALAR
+    if constexpr (Derived::template kMayPick<T> && kApart > 1) {
+      using DT = hn::DFromV<decltype(self.Load(p))>;
+      if constexpr (kLoadsApart<DT, kApart> && kTakesPlaces<DT>) {
+        const T* const end = p + kApart * (count - 1) + 1;
+        const auto load = [&](const T* from) KILN_INLINE_ATTR { return self.LoadUpTo(from, end); };
+        if (HWY_LIKELY(stride == ptrdiff_t{kApart})) return LoadApart<kApart>(load, p);
+      }
+    }
+#endif
     if constexpr (kIsPacked<T>) {
       return FromStorage<T>(LoadPackedOneByOne(d, p, stride, count));
     } else {
       const RawBits<T>* from = RawPointer(p);
-      return FromStorage<T>(static_cast<const Derived*>(this)->Collect(
+      return FromStorage<T>(self.Collect(
           d, [=](size_t i) KILN_INLINE_ATTR { return from + static_cast<ptrdiff_t>(i) * stride; }));
     }
   }
@@ -240,6 +210,14 @@ struct AtLanes {
   HWY_INLINE void StoreStrided(V v, T* p, ptrdiff_t stride, Likely<kApart> = {}) const {
     const TagFor<RawBits<T>, D> d;
     const size_t count = static_cast<const Derived*>(this)->lanes();
+#if HWY_TARGET != HWY_SCALAR
+    if constexpr (!std::is_same_v<T, bool>) {
+      if constexpr (kStoresApart<hn::DFromV<V>, T, kApart>) {
+        if (HWY_LIKELY(stride == ptrdiff_t{kApart}))
+          return StoreApart<Derived::kIsWhole, kApart, 0>(v, p, count);
+      }
+    }
+#endif
     if constexpr (kIsPacked<T>) {
       StorePackedOneByOne(d, ToStorage<T>(v), p, stride, count);
     } else {
@@ -294,32 +272,14 @@ struct Whole : AtLanes<D, Whole<D>> {
     return LoadWhole(D(), p);
   }
 
-  template <typename T, size_t kApart = 0>
-  HWY_INLINE auto LoadStrided(const T* p, ptrdiff_t stride, Likely<kApart> = {}) const {
-#if HWY_TARGET != HWY_SCALAR
-    if constexpr (!kIsPacked<T> && !std::is_same_v<T, bool> && kApart > 1) {
-      using DT = hn::DFromV<decltype(Load(p))>;
-      const auto load = [this](const T* from) KILN_INLINE_ATTR { return Load(from); };
-      if constexpr (kLoadsApart<DT, kApart> && kTakesPlaces<DT>) {
-        if (HWY_LIKELY(stride == ptrdiff_t{kApart})) return LoadApart<kApart>(load, p);
-      }
-    }
-#endif
-    return AtLanes<D, Whole<D>>::LoadStrided(p, stride);
-  }
+  static constexpr bool kIsWhole = true;
 
-  template <class V, typename T, size_t kApart = 0>
-  HWY_INLINE void StoreStrided(V v, T* p, ptrdiff_t stride, Likely<kApart> = {}) const {
-#if HWY_TARGET != HWY_SCALAR
-    if constexpr (!kIsPacked<T> && !std::is_same_v<T, bool> && kMaskedAccess<RawBits<T>> &&
-                  kApart > 1) {
-      using DV = hn::DFromV<V>;
-      if constexpr (kTakesPlaces<DV> && sizeof(hn::TFromD<DV>) == 4) {
-        if (HWY_LIKELY(stride == ptrdiff_t{kApart})) return StoreApart<kApart, 0>(v, p);
-      }
-    }
-#endif
-    AtLanes<D, Whole<D>>::StoreStrided(v, p, stride);
+  /// Elements some apart are picked out of vectors; LoadUpTo reads nothing from `end` on.
+  template <typename T>
+  static constexpr bool kMayPick = !kIsPacked<T> && !std::is_same_v<T, bool>;
+  template <typename T>
+  HWY_INLINE auto LoadUpTo(const T* from, const T* /*end*/) const {
+    return Load(from);
   }
 
   template <typename T>
@@ -362,6 +322,15 @@ struct Part : AtLanes<D, Part<D>> {
       return FromStorage<T>(LoadPackedOneByOne(d, p, 1, count));
     else
       return FromStorage<T>(LoadFirst(d, RawPointer(p), count));
+  }
+
+  static constexpr bool kIsWhole = false;
+  template <typename T>
+  static constexpr bool kMayPick = Whole<D>::template kMayPick<T>&& kMaskedAccess<RawBits<T>>;
+  template <typename T>
+  HWY_INLINE auto LoadUpTo(const T* from, const T* end) const {
+    const size_t left = from < end ? static_cast<size_t>(end - from) : 0;
+    return Part(HWY_MIN(left, hn::Lanes(D()))).Load(from);
   }
 
   template <typename T>

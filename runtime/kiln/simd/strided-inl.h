@@ -130,17 +130,33 @@ struct Spread {
   }
 };
 
-/// Stores vectors from kVector on of those that the lanes of v are spread over.
-template <size_t kApart, size_t kVector, class V, typename T>
-HWY_INLINE void StoreApart(V v, T* to) {
+/// How many of `count` elements in memory are in vector kVector of them.
+template <size_t kVector, class D>
+HWY_INLINE size_t LeftFrom(D, size_t count) {
+  constexpr size_t kBegin = kVector * hn::MaxLanes(D());
+  return count < kBegin ? 0 : HWY_MIN(count - kBegin, hn::MaxLanes(D()));
+}
+
+/// Whether StoreApart has a way for lanes of D.
+template <class D, typename T, size_t kApart>
+inline constexpr bool kStoresApart = kApart > 1 && !kIsPacked<T> && kMaskedAccess<RawBits<T>> &&
+                                     kTakesPlaces<D> && sizeof(hn::TFromD<D>) == 4;
+
+/// Stores vectors from kVector on of those that the first `count` lanes of v, or all, are spread
+/// over.
+template <bool kIsAll, size_t kApart, size_t kVector, class V, typename T>
+HWY_INLINE void StoreApart(V v, T* to, size_t count) {
   using D = hn::DFromV<V>;
   using DT = TagFor<RawBits<T>, D>;
   static constexpr auto kSpread = Spread<D, DT, kApart>::ToVector(kVector);
   const DT dt;
-  const auto holds = hn::Load(hn::RebindToSigned<DT>(), kSpread.holds.at);
-  hn::BlendedStore(ToStorage<T>(kSpread.from.Of(v)), hn::MaskFromVec(hn::BitCast(dt, holds)), dt,
+  const auto all = hn::Load(hn::RebindToSigned<DT>(), kSpread.holds.at);
+  auto holds = hn::MaskFromVec(hn::BitCast(dt, all));
+  if constexpr (!kIsAll)
+    holds = hn::And(holds, hn::FirstN(dt, LeftFrom<kVector>(D(), kApart * count)));
+  hn::BlendedStore(ToStorage<T>(kSpread.from.Of(v)), holds, dt,
                    reinterpret_cast<RawBits<T>*>(to) + kVector * hn::MaxLanes(dt));
-  if constexpr (kVector + 1 < kApart) StoreApart<kApart, kVector + 1>(v, to);
+  if constexpr (kVector + 1 < kApart) StoreApart<kIsAll, kApart, kVector + 1>(v, to, count);
 }
 
 /// One of kCount vectors of memory that hold rows of kCount elements: which rows its lanes are of,
@@ -161,9 +177,9 @@ struct Beside {
   }
 };
 
-/// Stores rows of an element of each vector, from vector kVector of memory on.
-template <size_t kVector, typename T, class V, class... Others>
-HWY_INLINE void StoreBeside(T* to, V first, Others... others) {
+/// Stores rows of an element of each vector, `count` or all, from vector kVector of memory on.
+template <bool kIsAll, size_t kVector, typename T, class V, class... Others>
+HWY_INLINE void StoreBeside(T* to, size_t count, V first, Others... others) {
   constexpr size_t kCount = 1 + sizeof...(Others);
   using D = hn::DFromV<V>;
   static constexpr auto kBeside = Beside<D, kCount>::InVector(kVector);
@@ -176,8 +192,14 @@ HWY_INLINE void StoreBeside(T* to, V first, Others... others) {
   };
   (put(others), ...);
   const TagFor<RawBits<T>, D> dt;
-  hn::StoreU(ToStorage<T>(all), dt, reinterpret_cast<RawBits<T>*>(to) + kVector * hn::MaxLanes(dt));
-  if constexpr (kVector + 1 < kCount) StoreBeside<kVector + 1>(to, first, others...);
+  RawBits<T>* const at = reinterpret_cast<RawBits<T>*>(to) + kVector * hn::MaxLanes(dt);
+  if constexpr (kIsAll) {
+    hn::StoreU(ToStorage<T>(all), dt, at);
+  } else {
+    const auto holds = hn::FirstN(dt, LeftFrom<kVector>(D(), kCount * count));
+    hn::BlendedStore(ToStorage<T>(all), holds, dt, at);
+  }
+  if constexpr (kVector + 1 < kCount) StoreBeside<kIsAll, kVector + 1>(to, count, first, others...);
 }
 
 #endif  // HWY_SCALAR

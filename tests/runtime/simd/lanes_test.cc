@@ -265,7 +265,7 @@ void CheckApart(D d, const std::vector<T>& values) {
   Guarded pages;
   constexpr ptrdiff_t kStride = kApart;
   const size_t lanes = hn::Lanes(d);
-  for (const size_t count : {lanes - 1, lanes, lanes + 1, 2 * lanes}) {
+  for (const size_t count : {size_t{1}, lanes / 2 + 1, lanes - 1, lanes, lanes + 1, 2 * lanes}) {
     const size_t n = count == 0 ? 0 : kApart * (count - 1) + 1;
     for (const bool at_end : {false, true}) {
       T* const line = pages.Place<T>(n, at_end);

@@ -44,9 +44,8 @@ bool MayTurn(const Plan& plan, const Place& place, bool writes, LoopId row) {
     if (c.loop == row) {
       if (c.stride != 1 || c.offset) return false;
       ++rows;
-    } else if (c.loop && !IsConstantOffset(c.offset)) {
-      return false;
     } else if (rows > 0) {
+      if (c.loop && !IsConstantOffset(c.offset)) return false;
       const int64_t extent = buffer.extents[d].Constant().value_or(kMostElements + 1);
       if (extent > kMostElements) return false;
       apart *= extent;
@@ -176,7 +175,8 @@ class OneElement {
       if (c.loop != loop_) continue;
       const auto* offset = As<element::Constant>(c.offset);
       const int64_t at = element_ * c.stride + (offset ? offset->int_value : 0);
-      c = {{}, at == 0 ? nullptr : IndexConstant(at), {}};
+      const ElementPtr constant = at == 0 ? nullptr : IndexConstant(at);
+      c = {{}, offset ? constant : AddOffsets(c.offset, constant), {}};
     }
     return place;
   }
