@@ -1,6 +1,7 @@
 #include "generator/ir/size.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "generator/ir/evaluate.h"
@@ -155,6 +156,20 @@ std::optional<Size> Size::DividedBy(int64_t divisor) const {
     quotient.terms_[factors] = coefficient / divisor;
   }
   return quotient;
+}
+
+std::optional<Size> Size::DividedBy(const Size& divisor) const {
+  if (divisor.terms_.size() != 1) return std::nullopt;
+  const auto& [by, coefficient] = *divisor.terms_.begin();
+  Size quotient;
+  for (const auto& [factors, value] : terms_) {
+    std::vector<AtomRef> left;
+    std::set_difference(factors.begin(), factors.end(), by.begin(), by.end(),
+                        std::back_inserter(left));
+    if (left.size() + by.size() != factors.size()) return std::nullopt;
+    quotient.terms_[left] = value;
+  }
+  return coefficient == 1 ? quotient : quotient.DividedBy(coefficient);
 }
 
 int64_t Size::ConstantTerm() const {

@@ -36,6 +36,8 @@ class Size {
   const Node* AsAtom() const;
   /// The quotient by a positive constant, when it is exact term by term.
   std::optional<Size> DividedBy(int64_t divisor) const;
+  /// The same by a product of dimensions and a constant.
+  std::optional<Size> DividedBy(const Size& divisor) const;
   /// The same value as a kIndex expression.
   NodePtr ToNode() const;
 

@@ -7,6 +7,7 @@
 #include "generator/plan/verify.h"
 #include "generator/planner/analyze/as_one.h"
 #include "generator/planner/analyze/concats.h"
+#include "generator/planner/analyze/divided.h"
 #include "generator/planner/analyze/joined.h"
 
 namespace kiln {
@@ -14,7 +15,7 @@ namespace kiln {
 std::unique_ptr<Plan> MakePlan(const Kernel& of, Diagnostics& diagnostics, std::string_view last) {
   auto plan = std::make_unique<Plan>();
   plan->rewritten = WithConcatsInPlace(of);
-  for (const auto rewrite : {WithNeighboursAsOne, WithJoinedDimensions}) {
+  for (const auto rewrite : {WithDividedDimensions, WithNeighboursAsOne, WithJoinedDimensions}) {
     if (auto rewritten = rewrite(plan->rewritten ? *plan->rewritten : of))
       plan->rewritten = std::move(rewritten);
   }

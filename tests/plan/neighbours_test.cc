@@ -71,6 +71,25 @@ TEST_CASE("Channels in groups are rows whose columns are one") {
   CHECK(!Has(ToString(*PlanOf(group_norm).plan), "[c, h, w]"));  // no image is copied
 }
 
+TEST_CASE("A dimension of parts of channels and of their rows and columns is divided") {
+  const auto of_groups = [](const std::string& body, const std::string& require) {
+    return OfChannels("  let v = reshape(x, [8, c // 8 * h * w])\n" + body, require);
+  };
+  const std::string norm =
+      "  let m = mean(v, axis=1, keep=true)\n"
+      "  let q = mean((v - m) ** 2, axis=1, keep=true)\n"
+      "  y = reshape((v - m) * rsqrt(q), [c, h, w]) * reshape(g, [c, 1, 1])\n";
+  const std::string even = of_groups(norm, "require: [c % 8 == 0]\n");
+  CHECK(AsOneIn(even) == kRowsAndColumns);
+  CHECK(!Has(ToString(*PlanOf(even).plan), "[c, h, w]"));  // no image is copied
+  // Not where groups may have a part of a channel, nor where more than sums looks at all of it.
+  CHECK(AsOneIn(of_groups(norm, "")) == "");
+  CHECK(AsOneIn(of_groups("  y = reshape(cumsum(v, axis=1), [c, h, w])\n",
+                          "require: [c % 8 == 0]\n")) == "");
+  CHECK(AsOneIn(of_groups("  y = reshape(v - v[:, ds(0, 1)], [c, h, w])\n",
+                          "require: [c % 8 == 0]\n")) == "");
+}
+
 TEST_CASE("Dimensions that a statement tells apart stay") {
   for (const char* const body : {
            "  y = x + x[:, :, ds(0, 1)]\n",

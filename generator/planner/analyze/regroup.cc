@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "generator/ir/tile_node.h"
 #include "generator/planner/analyze/nodes.h"
 
 namespace kiln {
@@ -110,6 +111,17 @@ bool AreSame(const Kernel& kernel, const Size& a, const Size& b) {
     if (factor > 0 && IsMultiple(kernel, *from, factor)) return true;
   }
   return false;
+}
+
+std::optional<Size> QuotientOf(const Kernel& kernel, const Size& size, const Size& by) {
+  if (std::optional<Size> exact = size.DividedBy(by)) return exact;
+  const Node* const dim = size.AsAtom();
+  const std::optional<int64_t> factor = by.Constant();
+  const bool is_multiple = dim != nullptr && dim->op == Op::kDim && factor && *factor > 1 &&
+                           IsMultiple(kernel, size, *factor);
+  if (!is_multiple) return std::nullopt;
+  return SizeOf(Share(TileNode(Op::kFloorDiv, DType::kIndex, {}, {}, {size.ToNode(), by.ToNode()})),
+                kernel);
 }
 
 std::vector<Group> GroupsOf(const Shape& from, const Shape& to) {

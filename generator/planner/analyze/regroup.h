@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "generator/ir/kernel.h"
@@ -10,6 +11,10 @@ namespace kiln {
 
 /// Whether sizes are the same in every call: h // 2 * 2 is h where h is known to be even.
 bool AreSame(const Kernel& kernel, const Size& a, const Size& b);
+
+/// What a size is in every call when it is divided by another one; none: it is not known to be a
+/// multiple.
+std::optional<Size> QuotientOf(const Kernel& kernel, const Size& size, const Size& by);
 
 /// Dimensions of an argument and those of its reshape that have as many elements.
 struct Group {
