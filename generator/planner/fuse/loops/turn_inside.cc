@@ -39,10 +39,24 @@ std::optional<Nest> AsNest(Stage& stage) {
   return std::nullopt;
 }
 
+/// Whether each turn goes to the next element of a row, which the coordinate is along.
+bool GoesAlong(const Coordinate& c, VariableId turn) {
+  const auto is_turn = [&](const ElementPtr& e) {
+    const auto* named = As<element::Named>(*e);
+    return named && named->variable == turn;
+  };
+  if (c.loop || c.around || !c.offset) return false;
+  const auto* sum = As<element::Operation>(*c.offset);
+  const bool shifted = sum && (sum->op == Op::kAdd || sum->op == Op::kSub) &&
+                       is_turn(sum->args[0]) && Is<element::Constant>(*sum->args[1]);
+  return is_turn(c.offset) || shifted;
+}
+
 /// What an offset of a place depends on.
 class Walks {
  public:
-  Walks(const Plan& plan, const Nest& nest, const stage::For& loop) : plan_(plan), nest_(nest) {
+  Walks(const Plan& plan, const Nest& nest, const stage::For& loop)
+      : plan_(plan), nest_(nest), turn_(loop.variable) {
     turns_.insert(loop.variable);
     ForEachStage(*nest.body, [&](const Stage& s) {
       if (const auto* inner = As<stage::For>(s)) turns_.insert(inner->variable);
@@ -51,15 +65,15 @@ class Walks {
     });
   }
 
-  /// Whether turns find what they read near what other turns read: the same element, one in a
-  /// window, one that all lanes share, or one of few lines that another loop of the nest reads
-  /// again.
+  /// Whether turns find what they read near what other turns read: the same element, the next one
+  /// of a row, one in a window, one that all lanes share, or one of few lines that another loop of
+  /// the nest reads again.
   bool StayNear(const Place& place, bool writes) const {
     constexpr int64_t kMostLines = 64;
     int64_t lines = 1;
     for (size_t d = 0; d < place.at.size(); ++d) {
       const Coordinate& c = place.at[d];
-      if (!DependsOnTurn(c)) continue;
+      if (!DependsOnTurn(c) || (d + 1 == place.at.size() && GoesAlong(c, turn_))) continue;
       if (writes || c.around) return false;
       const std::optional<int64_t> extent = plan_[place.buffer].extents[d].Constant();
       if (!c.loop) lines *= std::min(extent.value_or(kMostLines + 1), kMostLines + 1);
@@ -87,6 +101,7 @@ class Walks {
 
   const Plan& plan_;
   const Nest& nest_;
+  const VariableId turn_;
   std::set<VariableId> turns_;
 };
 
@@ -149,22 +164,23 @@ class SharedWork {
   std::set<VariableId> own_;
 };
 
-/// Whether each iteration of the nest has an element of its own there.
-bool IsOwnElement(const Place& place, const std::vector<LoopId>& loops) {
+bool IsFixed(const Coordinate& c) { return !c.offset || Is<element::Constant>(*c.offset); }
+
+/// Whether each iteration of the nest has an element of its own there, or one for each turn.
+bool IsOwnElement(const Place& place, const std::vector<LoopId>& loops, VariableId turn) {
   const auto walks = [&](LoopId loop) {
     return std::any_of(place.at.begin(), place.at.end(),
                        [&](const Coordinate& c) { return c.loop == loop && !c.around; });
   };
-  const auto is_fixed = [](const Coordinate& c) {
-    return !c.offset || Is<element::Constant>(*c.offset);
-  };
   return std::all_of(loops.begin(), loops.end(), walks) &&
-         std::all_of(place.at.begin(), place.at.end(), is_fixed);
+         std::all_of(place.at.begin(), place.at.end() - 1, IsFixed) &&
+         (IsFixed(place.at.back()) || GoesAlong(place.at.back(), turn));
 }
 
-/// The elements that the nest stores, if each iteration stores and reads its own alone; else
+/// The elements that each turn stores anew, if each iteration stores and reads its own alone; else
 /// nullopt.
-std::optional<std::vector<Place>> StoredPlaces(const Plan& plan, const Nest& nest) {
+std::optional<std::vector<Place>> StoredPlaces(const Plan& plan, const Nest& nest,
+                                               VariableId turn) {
   const Stages& stages = *nest.body;
   std::vector<Place> stored;
   const auto of_same_root = [&](const Place& place) {
@@ -178,10 +194,13 @@ std::optional<std::vector<Place>> StoredPlaces(const Plan& plan, const Nest& nes
   bool own = true;
   ForEachPlace(stages, [&](const Place& place, bool) {
     const auto found = of_same_root(place);
-    own = own &&
-          (found == stored.end() || (SamePlace(*found, place) && IsOwnElement(place, nest.loops)));
+    own = own && (found == stored.end() || (SamePlace(*found, place) && !place.at.empty() &&
+                                            IsOwnElement(place, nest.loops, turn)));
   });
-  return own ? std::optional(stored) : std::nullopt;
+  if (!own) return std::nullopt;
+  const auto one_a_turn = [](const Place& place) { return !IsFixed(place.at.back()); };
+  stored.erase(std::remove_if(stored.begin(), stored.end(), one_a_turn), stored.end());
+  return stored;
 }
 
 /// How many operations stand between a value and those of the turn before.
@@ -205,14 +224,18 @@ int StepsTo(const ElementPtr& e, const Steps& steps) {
 }
 
 /// Whether a turn has more to do than its values wait for those of the turn before: an operation
-/// takes some four cycles, and a value that goes through memory as many instructions.
+/// takes some four cycles, a value that goes through memory as many instructions, and elements of
+/// rows, one of each, one at the least for each lane.
 bool IsWide(const stage::For& loop) {
-  constexpr int kCycles = 4, kThroughMemory = 4;
+  constexpr int kCycles = 4, kThroughMemory = 4, kOneByOne = 8;
   Steps steps;
   ForEachStage(loop.body, [&](const Stage& s) {
     if (const auto* assign = As<stage::Assign>(s)) steps[assign->variable] = 0;
   });
   int chain = 0, work = 0;
+  ForEachPlace(loop.body, [&](const Place& place, bool) {
+    if (place.at.size() > 1 && GoesAlong(place.at.back(), loop.variable)) work += kOneByOne;
+  });
   ForEachStage(loop.body, [&](const Stage& s) {
     ForEachElement(s, [&](const Element& e) { work += Is<element::Operation>(e); });
     const auto* define = As<stage::Define>(s);
@@ -276,7 +299,7 @@ std::optional<Stage> TurnedInside(Plan& plan, const Stage& of) {
   bool near = true;
   ForEachPlace(*nest->body,
                [&](const Place& p, bool writes) { near = near && walks.StayNear(p, writes); });
-  const std::optional<std::vector<Place>> stored = StoredPlaces(plan, *nest);
+  const std::optional<std::vector<Place>> stored = StoredPlaces(plan, *nest, loop.variable);
   if (!near || !stored || SharedWork(*nest).IsIn(*nest->body)) return std::nullopt;
   EraseOverwritten(plan, *nest->body, /*temps_only=*/plan.kernel->HasAliases());
   loop.body = std::move(*nest->body);
