@@ -61,6 +61,24 @@ TEST_CASE("All dimensions are one where none is told apart, in lets, vars and sc
   CHECK(Has(ToString(*PlanOf(kept).plan), "f32[c*h*w]"));
 }
 
+TEST_CASE("What is side by side in rows of images is so in all of their pixels") {
+  CHECK(AsOneIn(OfChannels("  y = x\n  y[:, ds(2, h - 2)] += x[:, ds(0, h - 2)]\n")) ==
+        kRowsAndColumns);
+  CHECK(AsOneIn(OfChannels("  y[ds(1, c - 1)] = max(x[ds(0, c - 1)], x[ds(1, c - 1)])\n"
+                           "  y[ds(0, 1)] = x[ds(0, 1)]\n")) == kRowsAndColumns);
+  const std::string both =
+      "kernel: k\ngrid: {b: n}\ninputs:\n"
+      "  x: {array: \"f32[n, c, h, w]\", block: \"null, all, all, all\", index: \"b, 0, 0, 0\"}\n"
+      "outputs:\n  y: {array: \"f32[n, 2 * c, h, w]\", block: \"null, all, all, all\", "
+      "index: \"b, 0, 0, 0\"}\nbody: |\n  y = concat([x, x * 2], axis=0)\n";
+  CHECK(AsOneIn(both) == "dimensions 1 to 3 as one");
+  CHECK(AsOneIn(both, "y") == "dimensions 1 to 3 as one");
+  // Not where a call says where they are, or whether they are in range.
+  CHECK(AsOneIn(OfChannels("  y = 0\n  y[:, ds(i32(g[0]), 2)] = x[:, ds(0, 2)]\n")) !=
+        kRowsAndColumns);
+  CHECK(AsOneIn(OfChannels("  y = 0\n  y[:, ds(c, 2)] = x[:, ds(0, 2)]\n")) != kRowsAndColumns);
+}
+
 TEST_CASE("Channels in groups are rows whose columns are one") {
   const std::string group_norm = OfChannels(
       "  let v = reshape(x, [8, c // 8, h, w])\n"
@@ -79,15 +97,17 @@ TEST_CASE("A dimension of parts of channels and of their rows and columns is div
       "  let m = mean(v, axis=1, keep=true)\n"
       "  let q = mean((v - m) ** 2, axis=1, keep=true)\n"
       "  y = reshape((v - m) * rsqrt(q), [c, h, w]) * reshape(g, [c, 1, 1])\n";
-  const std::string even = of_groups(norm, "require: [c % 8 == 0]\n");
-  CHECK(AsOneIn(even) == kRowsAndColumns);
-  CHECK(!Has(ToString(*PlanOf(even).plan), "[c, h, w]"));  // no image is copied
+  const std::string even = "require: [c % 8 == 0]\n";
+  CHECK(AsOneIn(of_groups(norm, even)) == kRowsAndColumns);
+  const auto keeps_groups = [&](const std::string& body, const std::string& require) {
+    return Has(ToString(*PlanOf(of_groups(body, require)).plan), "(c // 8)*h*w]");
+  };
+  CHECK(!keeps_groups(norm, even));
   // Not where groups may have a part of a channel, nor where more than sums looks at all of it.
-  CHECK(AsOneIn(of_groups(norm, "")) == "");
-  CHECK(AsOneIn(of_groups("  y = reshape(cumsum(v, axis=1), [c, h, w])\n",
-                          "require: [c % 8 == 0]\n")) == "");
-  CHECK(AsOneIn(of_groups("  y = reshape(v - v[:, ds(0, 1)], [c, h, w])\n",
-                          "require: [c % 8 == 0]\n")) == "");
+  CHECK(keeps_groups(norm, ""));
+  CHECK(keeps_groups("  y = reshape(cumsum(v, axis=1), [c, h, w])\n", even));
+  CHECK(keeps_groups("  y = reshape(v - v[:, ds(0, 1)], [c, h, w])\n", even));
+  CHECK(keeps_groups("  y = x * f32(max(argmax(v, axis=1)))\n", even));
 }
 
 TEST_CASE("Dimensions that a statement tells apart stay") {
@@ -101,6 +121,7 @@ TEST_CASE("Dimensions that a statement tells apart stay") {
            "  y = x + reshape(g[ds(0, 4)], [4, 1])[0]\n  y[0, 1] = x[0, 1]\n",
            "  y = where(inside(x), x, 0)\n",
            "  y = x\n  y[0, 0, 0] = 1\n",
+           "  y = x\n  y[:, :, ds(1, w - 2)] = x[:, :, ds(1, w - 2)] * 2\n",
            "  y = x * x[0]\n  assert x[0, 0, 0] > 0, \"no\"\n",
            "  y = reshape(transpose(x, [0, 2, 1]), [c, h, w])\n",
            "  y = sort(x, axis=2)\n",

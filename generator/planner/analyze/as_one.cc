@@ -32,14 +32,19 @@ Shape AsOne(const Shape& shape, const Bonded& bonded) {
   return as_one;
 }
 
-/// Dimensions that become one are whole in a window.
-std::vector<Subscript> AsOne(const std::vector<Subscript>& subscripts, const Bonded& bonded) {
+/// Of dimensions that become one, all but the first are whole in a window.
+std::vector<Subscript> AsOne(const Kernel& kernel, const std::vector<Subscript>& subscripts,
+                             const Bonded& bonded) {
   std::vector<Subscript> as_one;
   for (size_t d = 0; d < subscripts.size(); ++d) {
-    if (d == 0 || !bonded[d - 1])
-      as_one.push_back(subscripts[d]);
-    else
-      as_one.back().size = as_one.back().size * subscripts[d].size;
+    const Subscript& s = subscripts[d];
+    if (d == 0 || !bonded[d - 1]) {
+      as_one.push_back(s);
+      continue;
+    }
+    Subscript& before = as_one.back();
+    before.size = before.size * s.size;
+    before.start = (SizeOf(before.start, kernel) * s.size).ToNode();
   }
   return as_one;
 }
@@ -92,11 +97,11 @@ class Rewriter {
     as_one.shape = AsOne(node.shape, neighbours_.Of(node));
     for (NodePtr& arg : as_one.args) arg = Rewritten(arg);
     if (node.op == Op::kReshape && as_one.args[0]->shape == as_one.shape) return as_one.args[0];
-    if (node.op == Op::kRead)
-      as_one.subscripts = AsOne(node.subscripts, neighbours_.Of(RefId(node.index)));
-    if (node.op == Op::kSlice)
-      as_one.subscripts = AsOne(node.subscripts, neighbours_.Of(*node.args[0]));
     RewriteSubscripts(as_one.subscripts);
+    if (node.op == Op::kRead)
+      as_one.subscripts = AsOne(kernel_, as_one.subscripts, neighbours_.Of(RefId(node.index)));
+    if (node.op == Op::kSlice)
+      as_one.subscripts = AsOne(kernel_, as_one.subscripts, neighbours_.Of(*node.args[0]));
     const Node& of = node.args.empty() ? node : *node.args[0];
     as_one.axes = AsOne(node.axes, of.shape.size(), neighbours_.Of(of));
     return Share(std::move(as_one));
@@ -148,12 +153,12 @@ class Rewriter {
     if (store.subscripts.empty()) {
       store.shape = AsOne(store.shape, bonded);
     } else {
-      store.subscripts = AsOne(store.subscripts, bonded);
+      RewriteSubscripts(store.subscripts);
+      store.subscripts = AsOne(kernel_, store.subscripts, bonded);
       store.shape.clear();
       for (const Subscript& s : store.subscripts)
         if (s.range) store.shape.push_back(s.size);
     }
-    RewriteSubscripts(store.subscripts);
     store.value = Rewritten(store.value);
     if (store.mask) store.mask = Rewritten(store.mask);
   }

@@ -52,11 +52,23 @@ Neighbours::Bonded Neighbours::Hold(const Bonds& bonds) const {
   return hold;
 }
 
+/// Whether a subscript takes elements side by side that are in range in every call.
+bool Neighbours::IsRun(const Subscript& s, const Size& extent) const {
+  if (!s.range || s.stride != 1 || s.count || !s.start) return false;
+  const Size start = SizeOf(s.start, kernel_);
+  const Node* const atom = start.AsAtom();
+  const std::optional<int64_t> left = (extent - start - s.size).Constant();
+  return left && *left >= 0 &&
+         (start.Constant().value_or(-1) >= 0 || (atom && atom->op == Op::kDim));
+}
+
 /// A dimension of one element is none to join, but two of them are broadcast together.
 Neighbours::Bonds Neighbours::Fresh(const Shape& shape) {
   Bonds bonds;
-  for (size_t d = 0; d + 1 < shape.size(); ++d)
-    bonds.push_back(NewBond(shape[d].IsOne() != shape[d + 1].IsOne()));
+  for (size_t d = 0; d + 1 < shape.size(); ++d) {
+    const bool is_empty = shape[d].Constant() == 0 || shape[d + 1].Constant() == 0;
+    bonds.push_back(NewBond(is_empty || shape[d].IsOne() != shape[d + 1].IsOne()));
+  }
   return bonds;
 }
 
@@ -81,23 +93,19 @@ void Neighbours::Align(const Bonds& to, const Shape& shape, const Bonds& value,
   const size_t missing = shape.size() - of_value.size();
   for (size_t d = 0; d < to.size(); ++d) {
     if (d + 1 < missing) continue;
-    const bool has_second = !of_value[d + 1 - missing].IsOne() || shape[d + 1].IsOne();
-    if (d < missing) {
-      if (has_second) Break(to[d]);
-      continue;
-    }
-    const bool has_first = !of_value[d - missing].IsOne() || shape[d].IsOne();
-    Tie(to[d], value[d - missing]);
-    if (has_first != has_second) Break(to[d]);
+    if (d >= missing)
+      Tie(to[d], value[d - missing]);  // of which one is broken that has one of the two
+    else if (!of_value[d + 1 - missing].IsOne() || shape[d + 1].IsOne())
+      Break(to[d]);
   }
 }
 
 void Neighbours::Follow(const Bonds& to, const std::vector<size_t>& of_from, const Bonds& from,
-                        const std::vector<bool>& is_kept) {
+                        const std::vector<bool>& is_run, const std::vector<bool>& is_kept) {
   std::vector<bool> follows(from.size());
   for (size_t d = 0; d < to.size(); ++d) {
     const size_t first = of_from[d];
-    if (of_from[d + 1] != first + 1 || !is_kept[first] || !is_kept[first + 1]) {
+    if (of_from[d + 1] != first + 1 || !is_run[first] || !is_kept[first + 1]) {
       Break(to[d]);
       continue;
     }
@@ -113,15 +121,16 @@ Neighbours::Bonds Neighbours::Window(const Bonds& whole, const Shape& extents,
   if (subscripts.empty()) return whole;
   const Bonds bonds = Fresh(shape);
   std::vector<size_t> left;
-  std::vector<bool> is_kept;
+  std::vector<bool> is_run, is_kept;
   for (size_t d = 0; d < subscripts.size(); ++d) {
     const Subscript& s = subscripts[d];
     if (s.start) Visit(*s.start);
     if (s.count) Visit(*s.count);
     if (s.range) left.push_back(d);
+    is_run.push_back(IsRun(s, extents[d]));
     is_kept.push_back(IsWholeRange(s, extents[d]));
   }
-  Follow(bonds, left, whole, is_kept);
+  Follow(bonds, left, whole, is_run, is_kept);
   return bonds;
 }
 
@@ -153,8 +162,8 @@ Neighbours::Bonds Neighbours::Compute(const Node& node) {
       return Reshaped(node);
     case Op::kTranspose: {
       const Bonds bonds = Fresh(node.shape);
-      Follow(bonds, {node.axes.begin(), node.axes.end()}, nodes_.at(node.args[0].get()),
-             std::vector<bool>(node.axes.size(), true));
+      const std::vector<bool> all(node.axes.size(), true);
+      Follow(bonds, {node.axes.begin(), node.axes.end()}, nodes_.at(node.args[0].get()), all, all);
       return bonds;
     }
     case Op::kIota:
@@ -241,13 +250,15 @@ Neighbours::Bonds Neighbours::Reshaped(const Node& node) {
   return bonds;
 }
 
-/// Dimensions stay what they are; what is along an axis needs it by itself.
+/// Dimensions stay what they are; what is along an axis needs it by itself. But values one after
+/// the other along an axis are so with those behind it, too.
 Neighbours::Bonds Neighbours::AlongAxes(const Node& node) {
   const Bonds bonds = Fresh(node.shape);
   for (size_t d = 0; d < bonds.size(); ++d) {
     for (const NodePtr& arg : node.args)
       if (!arg->shape.empty()) Tie(bonds[d], nodes_.at(arg.get())[d]);
-    if (HasAxis(node, d) || HasAxis(node, d + 1)) Break(bonds[d]);
+    const bool is_along = HasAxis(node, d) && node.op != Op::kConcat;
+    if (is_along || HasAxis(node, d + 1)) Break(bonds[d]);
   }
   return bonds;
 }

@@ -37,9 +37,11 @@ class Neighbours {
   Bonds FreshOf(const Ref& ref);
   /// A value that broadcasts to a shape.
   void Align(const Bonds& to, const Shape& shape, const Bonds& value, const Shape& of_value);
-  /// Tiles of which each dimension of `to` is one of `from`; `is_kept`: whether that is all of it.
+  bool IsRun(const Subscript& subscript, const Size& extent) const;
+  /// Tiles of which each dimension of `to` is one of `from`; `is_run`: whether that is some
+  /// elements side by side, `is_kept`: whether all.
   void Follow(const Bonds& to, const std::vector<size_t>& of_from, const Bonds& from,
-              const std::vector<bool>& is_kept);
+              const std::vector<bool>& is_run, const std::vector<bool>& is_kept);
   Bonds Window(const Bonds& whole, const Shape& extents, const std::vector<Subscript>& subscripts,
                const Shape& shape);
 
