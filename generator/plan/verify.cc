@@ -30,10 +30,37 @@ class Verifier {
     flaw_ = what + (name_.empty() ? "" : ", in body " + name_);
   }
 
+  /// What a loop adds up is no value before its end: no iteration stores what there is of it.
+  void CheckSums(const stage::Loop& loop) {
+    std::set<VariableId> begun;
+    ForEachStage(loop.body, [&](const Stage& s) {
+      const auto* assign = As<stage::Assign>(s);
+      if (assign && variables_.count(assign->variable) > 0) begun.insert(assign->variable);
+    });
+    if (begun.empty()) return;
+    const auto uses_begun = [&](const Stage& s) {
+      bool uses = false;
+      ForEachElement(s, [&](const Element& e) {
+        const auto* named = As<element::Named>(e);
+        uses = uses || (named && begun.count(named->variable) > 0);
+      });
+      return uses;
+    };
+    ForEachStage(loop.body, [&](const Stage& s) {
+      const auto* define = As<stage::Define>(s);
+      if (define && uses_begun(s)) begun.insert(define->variable);
+      if (Is<stage::Store>(s) && uses_begun(s)) Fail("a loop stores a sum that is not complete");
+    });
+  }
+
   void Visit(const Stage& of) {
     using namespace stage;
     Match(
-        of, [&](const stage::Loop& s) { Within({s.loop}, [&] { Visit(s.body); }); },
+        of,
+        [&](const stage::Loop& s) {
+          CheckSums(s);
+          Within({s.loop}, [&] { Visit(s.body); });
+        },
         [&](const Lanes& s) { WithLanes(s.loop, [&] { Visit(s.body); }); },
         [&](const Rows& s) {
           std::vector<LoopId> rows = s.others;

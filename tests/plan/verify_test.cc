@@ -1,7 +1,9 @@
 // Plans that are changed behind the planner's back: what the verifier says of each.
 #include "generator/plan/verify.h"
 
+#include <algorithm>
 #include <functional>
+#include <optional>
 
 #include "generator/plan/walk.h"
 #include "tests/plan/plan_testing.h"
@@ -30,6 +32,17 @@ outputs:
   o: {array: "f32[m]", block: "8", index: i}
 body: |
   o = sum(x, axis=1) / 16.0
+)spec";
+
+constexpr const char* kLargest = R"spec(
+kernel: k
+inputs:
+  x: {array: "f32[m, 4, 16]"}
+  y: {array: "f32[16]"}
+outputs:
+  o: {array: "f32[m]"}
+body: |
+  o = max(x * y, axis=[1, 2])
 )spec";
 
 constexpr const char* kDot = R"spec(
@@ -128,6 +141,23 @@ TEST_CASE("a variable is defined before it is used, and in the same list or arou
   planned.Change<stage::Store>(
       [&](stage::Store& store) { store.value = NamedElement(*planned.plan, stray); });
   CHECK(planned.Flaw() == "`stray` is used where it is not defined");
+}
+
+TEST_CASE("what a loop adds up is stored behind it") {
+  Planned planned(kLargest);
+  std::optional<Stage> store;
+  planned.Change<stage::Store>([&](stage::Store& of) {
+    store = Stage{Span(), stage::Store{of.place, of.value, nullptr}};
+  });
+  REQUIRE(store);
+  int loops = 0;
+  planned.Change<stage::Loop>([&](stage::Loop& loop) {
+    const bool adds = std::any_of(loop.body.begin(), loop.body.end(),
+                                  [](const Stage& s) { return Is<stage::Assign>(s); });
+    if (adds) loop.body.push_back(*store), ++loops;
+  });
+  REQUIRE(loops == 1);
+  CHECK(planned.Flaw() == "a loop stores a sum that is not complete");
 }
 
 TEST_CASE(
