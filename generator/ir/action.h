@@ -154,6 +154,53 @@ void ForEachExpression(const Action& of, const Use& use) {
       });
 }
 
+/// Calls `change` with the pointer to each expression of subscripts.
+template <typename Change>
+void ChangeExpressions(std::vector<Subscript>& subscripts, const Change& change) {
+  for (Subscript& subscript : subscripts) {
+    if (subscript.start) change(subscript.start);
+    if (subscript.count) change(subscript.count);
+  }
+}
+
+/// Calls `change` with the pointer to each expression of the statement, without those of
+/// statements that it holds.
+template <typename Change>
+void ChangeExpressions(Action& of, const Change& change) {
+  const auto all = [&](std::vector<NodePtr>& nodes) {
+    for (NodePtr& node : nodes) change(node);
+  };
+  MatchKind(
+      of.what, [&](action::Define& define) { change(define.value); },
+      [&](action::Store& store) {
+        change(store.value);
+        if (store.mask) change(store.mask);
+        ChangeExpressions(store.subscripts, change);
+      },
+      [&](action::When& when) { change(when.condition); },
+      [&](action::For& loop) { change(loop.low), change(loop.high); },
+      [&](action::While& loop) { change(loop.condition); },
+      [&](action::Assert& check) { change(check.condition); },
+      [&](action::Copy& copy) {
+        all(copy.slot);
+        ChangeExpressions(copy.source.subscripts, change);
+        ChangeExpressions(copy.target.subscripts, change);
+      },
+      [&](action::Wait& wait) {
+        all(wait.slot);
+        if (wait.window) ChangeExpressions(wait.window->subscripts, change);
+      });
+}
+
+/// Calls `change` with each list of statements that the statement holds.
+template <typename Change>
+void ChangeBlocks(Action& of, const Change& change) {
+  MatchKind(
+      of.what, [&](action::When& when) { change(when.body), change(when.orelse); },
+      [&](action::For& loop) { change(loop.body); },
+      [&](action::While& loop) { change(loop.body); }, [](const auto&) {});
+}
+
 /// Calls `use` with each statement and those that it holds, in the order of the text.
 template <typename Use>
 void ForEachAction(const Actions& actions, const Use& use) {

@@ -108,42 +108,17 @@ class Rewriter {
   }
 
   void RewriteSubscripts(std::vector<Subscript>& subscripts) {
-    for (Subscript& s : subscripts) {
-      for (NodePtr* at : {&s.start, &s.count})
-        if (*at) *at = Rewritten(*at);
-    }
+    ChangeExpressions(subscripts, [&](NodePtr& node) { node = Rewritten(node); });
   }
 
   void Rewrite(Actions& actions) {
-    for (Action& action : actions) Rewrite(action);
-  }
-
-  void Rewrite(Action& action) {
-    const auto node = [&](NodePtr& n) { n = Rewritten(n); };
-    MatchKind(
-        action.what, [&](action::Store& store) { RewriteStore(store); },
-        [&](action::Define& define) { node(define.value); },
-        [&](action::When& when) {
-          node(when.condition);
-          Rewrite(when.body), Rewrite(when.orelse);
-        },
-        [&](action::For& loop) {
-          node(loop.low), node(loop.high);
-          Rewrite(loop.body);
-        },
-        [&](action::While& loop) {
-          node(loop.condition);
-          Rewrite(loop.body);
-        },
-        [&](action::Assert& check) { node(check.condition); },
-        [&](action::Copy& copy) {
-          RewriteSubscripts(copy.source.subscripts), RewriteSubscripts(copy.target.subscripts);
-          for (NodePtr& at : copy.slot) node(at);
-        },
-        [&](action::Wait& wait) {
-          if (wait.window) RewriteSubscripts(wait.window->subscripts);
-          for (NodePtr& at : wait.slot) node(at);
-        });
+    for (Action& action : actions) {
+      if (auto* store = std::get_if<action::Store>(&action.what))
+        RewriteStore(*store);
+      else
+        ChangeExpressions(action, [&](NodePtr& node) { node = Rewritten(node); });
+      ChangeBlocks(action, [&](Actions& block) { Rewrite(block); });
+    }
   }
 
   void RewriteStore(action::Store& store) {

@@ -108,9 +108,7 @@ class Divider {
   NodePtr Compute(const NodePtr& node) {
     Node divided = *node;
     divided.shape = InParts(node->shape);
-    for (Subscript& s : divided.subscripts)
-      for (NodePtr* at : {&s.start, &s.count})
-        if (*at) *at = Rewritten(*at);
+    ChangeExpressions(divided.subscripts, [&](NodePtr& at) { at = Rewritten(at); });
     if (IsFold(node->op)) return Folded(*node);
     const bool each = IsElementwise(node->op) || node->op == Op::kBroadcast ||
                       ClassOf(node->op) == OpClass::kLazy;
@@ -145,49 +143,23 @@ class Divider {
   }
 
   void Rewrite(Actions& actions) {
-    for (Action& action : actions) Rewrite(action);
+    for (Action& action : actions) {
+      if (auto* store = std::get_if<action::Store>(&action.what))
+        RewriteStore(*store);
+      else if (auto* define = std::get_if<action::Define>(&action.what))
+        define->value = Beside(define->value, kernel_[LocalId(define->local)].shape);
+      else
+        ChangeExpressions(action, [&](NodePtr& node) { node = Rewritten(node); });
+      ChangeBlocks(action, [&](Actions& block) { Rewrite(block); });
+    }
   }
 
-  void Rewrite(Action& action) {
-    const auto node = [&](NodePtr& n) { n = Rewritten(n); };
-    const auto all = [&](std::vector<Subscript>& subscripts) {
-      for (Subscript& s : subscripts)
-        for (NodePtr* at : {&s.start, &s.count})
-          if (*at) node(*at);
-    };
-    MatchKind(
-        action.what,
-        [&](action::Store& store) {
-          all(store.subscripts);
-          may_ = may_ && (store.subscripts.empty() || !Has(store.shape));
-          store.value = Beside(store.value, store.shape);
-          if (store.mask) store.mask = Beside(store.mask, store.shape);
-          store.shape = InParts(store.shape);
-        },
-        [&](action::Define& define) {
-          define.value = Beside(define.value, kernel_[LocalId(define.local)].shape);
-        },
-        [&](action::When& when) {
-          node(when.condition);
-          Rewrite(when.body), Rewrite(when.orelse);
-        },
-        [&](action::For& loop) {
-          node(loop.low), node(loop.high);
-          Rewrite(loop.body);
-        },
-        [&](action::While& loop) {
-          node(loop.condition);
-          Rewrite(loop.body);
-        },
-        [&](action::Assert& check) { node(check.condition); },
-        [&](action::Copy& copy) {
-          all(copy.source.subscripts), all(copy.target.subscripts);
-          for (NodePtr& at : copy.slot) node(at);
-        },
-        [&](action::Wait& wait) {
-          if (wait.window) all(wait.window->subscripts);
-          for (NodePtr& at : wait.slot) node(at);
-        });
+  void RewriteStore(action::Store& store) {
+    ChangeExpressions(store.subscripts, [&](NodePtr& node) { node = Rewritten(node); });
+    may_ = may_ && (store.subscripts.empty() || !Has(store.shape));
+    store.value = Beside(store.value, store.shape);
+    if (store.mask) store.mask = Beside(store.mask, store.shape);
+    store.shape = InParts(store.shape);
   }
 
   const Kernel& kernel_;

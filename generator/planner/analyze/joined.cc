@@ -218,36 +218,14 @@ class Joiner {
   }
 
   void Rewrite(Action& action) {
-    const auto node = [&](NodePtr& n) { n = Rewritten(n); };
-    const auto window = [&](Window& w) {
-      GiveUp(refs_[RefId(w.ref)]);
-      Rewrite(w.subscripts);
-    };
-    MatchKind(
-        action.what, [&](action::Store& store) { RewriteStore(store); },
-        [&](action::Define& define) { RewriteDefine(define); },
-        [&](action::When& when) {
-          node(when.condition);
-          when.body = Rewritten(when.body);
-          when.orelse = Rewritten(when.orelse);
-        },
-        [&](action::For& loop) {
-          node(loop.low), node(loop.high);
-          loop.body = Rewritten(loop.body);
-        },
-        [&](action::While& loop) {
-          node(loop.condition);
-          loop.body = Rewritten(loop.body);
-        },
-        [&](action::Assert& check) { node(check.condition); },
-        [&](action::Copy& copy) {
-          window(copy.source), window(copy.target);
-          for (NodePtr& at : copy.slot) node(at);
-        },
-        [&](action::Wait& wait) {
-          if (wait.window) window(*wait.window);
-          for (NodePtr& at : wait.slot) node(at);
-        });
+    if (auto* store = std::get_if<action::Store>(&action.what)) return RewriteStore(*store);
+    if (auto* define = std::get_if<action::Define>(&action.what)) return RewriteDefine(*define);
+    if (const auto* copy = As<action::Copy>(action))
+      for (const Window* window : {&copy->source, &copy->target}) GiveUp(refs_[RefId(window->ref)]);
+    const auto* wait = As<action::Wait>(action);
+    if (wait && wait->window) GiveUp(refs_[RefId(wait->window->ref)]);
+    ChangeExpressions(action, [&](NodePtr& node) { node = Rewritten(node); });
+    ChangeBlocks(action, [&](Actions& block) { block = Rewritten(block); });
   }
 
   /// What the value of a store, or its mask, is where the store's window is seen in another shape.
