@@ -108,6 +108,10 @@ TEST_CASE("A dimension of parts of channels and of their rows and columns is div
   CHECK(keeps_groups("  y = reshape(cumsum(v, axis=1), [c, h, w])\n", even));
   CHECK(keeps_groups("  y = reshape(v - v[:, ds(0, 1)], [c, h, w])\n", even));
   CHECK(keeps_groups("  y = x * f32(max(argmax(v, axis=1)))\n", even));
+  CHECK(
+      keeps_groups("  var u: f32[8, c // 8 * h * w] = v\n  u[:, ds(0, 2)] = 0\n"
+                   "  y = reshape(u, [c, h, w])\n",
+                   even));
 }
 
 TEST_CASE("Dimensions that a statement tells apart stay") {

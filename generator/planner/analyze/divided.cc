@@ -156,7 +156,9 @@ class Divider {
 
   void RewriteStore(action::Store& store) {
     ChangeExpressions(store.subscripts, [&](NodePtr& node) { node = Rewritten(node); });
-    may_ = may_ && (store.subscripts.empty() || !Has(store.shape));
+    const bool is_local = store.local >= 0;  // refs have no dimension of that extent
+    const bool divides = is_local && Has(kernel_[LocalId(store.local)].shape);
+    may_ = may_ && (store.subscripts.empty() || !(divides || Has(store.shape)));
     store.value = Beside(store.value, store.shape);
     if (store.mask) store.mask = Beside(store.mask, store.shape);
     store.shape = InParts(store.shape);
