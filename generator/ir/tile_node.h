@@ -21,6 +21,12 @@ inline Node TileNode(Op op, DType dtype, Shape shape, Span span, std::vector<Nod
 
 inline NodePtr Share(Node node) { return std::make_shared<const Node>(std::move(node)); }
 
+/// The same elements in that shape.
+inline NodePtr Reshaped(const NodePtr& node, const Shape& shape) {
+  if (node->shape == shape) return node;
+  return Share(TileNode(Op::kReshape, node->dtype, shape, node->span, {node}));
+}
+
 inline Size Product(const Shape& shape) {
   Size product = 1;
   for (const Size& size : shape) product = product * size;

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "generator/plan/verify.h"
-#include "generator/planner/analyze/as_one.h"
-#include "generator/planner/analyze/concats.h"
-#include "generator/planner/analyze/divided.h"
-#include "generator/planner/analyze/joined.h"
+#include "generator/planner/rewrite/as_one.h"
+#include "generator/planner/rewrite/concats.h"
+#include "generator/planner/rewrite/divided.h"
+#include "generator/planner/rewrite/joined.h"
 
 namespace kiln {
 

@@ -1,5 +1,5 @@
 // Which operands a body sees with neighbouring dimensions as one.
-#include "generator/planner/analyze/joined_shapes.h"
+#include "generator/planner/rewrite/joined_shapes.h"
 #include "tests/plan/plan_testing.h"
 
 namespace kiln {

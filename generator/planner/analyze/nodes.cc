@@ -1,6 +1,12 @@
 #include "generator/planner/analyze/nodes.h"
 
+#include <algorithm>
+
 namespace kiln {
+
+bool HasAxis(const Node& node, size_t d) {
+  return std::count(node.axes.begin(), node.axes.end(), static_cast<int>(d)) > 0;
+}
 
 bool RegroupsDimensions(const Node& reshape) {
   const auto beyond_one = [](const Shape& shape) {

@@ -11,6 +11,9 @@ bool IsZero(const NodePtr& e);
 /// Whether a subscript leaves a dimension as it is.
 bool IsWholeRange(const Subscript& subscript, const Size& extent);
 
+/// Whether a fold, or whatever else has axes, is along dimension d.
+bool HasAxis(const Node& node, size_t d);
+
 /// Whether a reshape does more than add or remove dimensions of extent 1.
 bool RegroupsDimensions(const Node& reshape);
 

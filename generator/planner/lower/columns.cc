@@ -3,8 +3,8 @@
 #include <span>
 
 #include "generator/plan/walk.h"
-#include "generator/planner/analyze/joined_shapes.h"
 #include "generator/planner/lower/lowering.h"
+#include "generator/planner/rewrite/joined_shapes.h"
 
 /// Functions of what columns have one of, such as a gate of each channel: they are computed once,
 /// in front of the rows that they meet.

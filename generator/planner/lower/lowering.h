@@ -9,9 +9,9 @@
 
 #include "generator/ir/index_range.h"
 #include "generator/planner/analyze/chains.h"
-#include "generator/planner/analyze/concats.h"
 #include "generator/planner/analyze/nodes.h"
 #include "generator/planner/lower/lower.h"
+#include "generator/planner/rewrite/concats.h"
 
 namespace kiln {
 

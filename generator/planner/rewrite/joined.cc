@@ -1,12 +1,12 @@
-#include "generator/planner/analyze/joined.h"
+#include "generator/planner/rewrite/joined.h"
 
 #include <algorithm>
 #include <map>
 #include <utility>
 
 #include "generator/ir/tile_node.h"
-#include "generator/planner/analyze/joined_shapes.h"
 #include "generator/planner/analyze/nodes.h"
+#include "generator/planner/rewrite/joined_shapes.h"
 
 namespace kiln {
 namespace {
@@ -149,10 +149,6 @@ class Joiner {
     if (!as || *as == BeyondOne(arg->shape)) return nullptr;
     NodePtr seen = SeenAs(arg, *as);
     return seen ? Reshaped(seen, reshape.shape) : nullptr;
-  }
-  static NodePtr Reshaped(const NodePtr& node, const Shape& shape) {
-    if (node->shape == shape) return node;
-    return Share(TileNode(Op::kReshape, node->dtype, shape, node->span, {node}));
   }
 
   /// A fold over all of some dimensions of what is seen with fewer, and then over the rest: the sum

@@ -1,20 +1,11 @@
-#include "generator/planner/analyze/neighbours.h"
-
-#include <algorithm>
+#include "generator/planner/rewrite/neighbours.h"
 
 #include "generator/ir/tile_node.h"
-#include "generator/planner/analyze/joined_shapes.h"
 #include "generator/planner/analyze/nodes.h"
 #include "generator/planner/analyze/regroup.h"
+#include "generator/planner/rewrite/joined_shapes.h"
 
 namespace kiln {
-namespace {
-
-bool HasAxis(const Node& node, size_t d) {
-  return std::count(node.axes.begin(), node.axes.end(), static_cast<int>(d)) > 0;
-}
-
-}  // namespace
 
 Neighbours::Neighbours(const Kernel& kernel) : kernel_(kernel) {
   for (const Ref& ref : kernel.refs) refs_.push_back(FreshOf(ref));

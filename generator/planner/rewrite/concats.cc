@@ -1,4 +1,4 @@
-#include "generator/planner/analyze/concats.h"
+#include "generator/planner/rewrite/concats.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,12 +1,12 @@
-#include "generator/planner/analyze/as_one.h"
+#include "generator/planner/rewrite/as_one.h"
 
 #include <algorithm>
 #include <map>
 #include <utility>
 
 #include "generator/ir/tile_node.h"
-#include "generator/planner/analyze/joined_shapes.h"
-#include "generator/planner/analyze/neighbours.h"
+#include "generator/planner/rewrite/joined_shapes.h"
+#include "generator/planner/rewrite/neighbours.h"
 
 namespace kiln {
 namespace {

@@ -1,4 +1,4 @@
-#include "generator/planner/analyze/joined_shapes.h"
+#include "generator/planner/rewrite/joined_shapes.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,4 +1,4 @@
-#include "generator/planner/analyze/divided.h"
+#include "generator/planner/rewrite/divided.h"
 
 #include <algorithm>
 #include <map>
@@ -6,8 +6,9 @@
 #include <utility>
 
 #include "generator/ir/tile_node.h"
-#include "generator/planner/analyze/joined_shapes.h"
+#include "generator/planner/analyze/nodes.h"
 #include "generator/planner/analyze/regroup.h"
+#include "generator/planner/rewrite/joined_shapes.h"
 
 namespace kiln {
 namespace {
@@ -94,10 +95,6 @@ class Divider {
     }
     return Reshaped(rewritten, wanted);
   }
-  static NodePtr Reshaped(const NodePtr& node, const Shape& shape) {
-    if (node->shape == shape) return node;
-    return Share(TileNode(Op::kReshape, node->dtype, shape, node->span, {node}));
-  }
 
   NodePtr Rewritten(const NodePtr& node) {
     const auto known = rewritten_.find(node.get());
@@ -128,15 +125,13 @@ class Divider {
     divided.args = {Rewritten(fold.args[0])};
     divided.axes.clear();
     divided.shape.clear();
-    const auto is_axis = [&](size_t d) {
-      return std::count(fold.axes.begin(), fold.axes.end(), static_cast<int>(d)) > 0;
-    };
     int at = 0;
     for (size_t d = 0; d < of.size(); ++d) {
       for (const Size& part : InParts({of[d]})) {
-        if (is_axis(d)) divided.axes.push_back(at);
-        if (!is_axis(d) || fold.keep) divided.shape.push_back(is_axis(d) ? Size(1) : part);
+        if (HasAxis(fold, d)) divided.axes.push_back(at);
         ++at;
+        if (HasAxis(fold, d) && !fold.keep) continue;
+        divided.shape.push_back(HasAxis(fold, d) ? Size(1) : part);
       }
     }
     return Reshaped(Share(std::move(divided)), InParts(fold.shape));
