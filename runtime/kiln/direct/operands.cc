@@ -64,14 +64,32 @@ bool BlockCopies<R>::Has(const Index<R>& index) const {
 }
 
 template <int R>
-char* BlockCopies<R>::BringOwn(const Index<R>& index, const Box<R>& box) {
-  const int64_t slot = SlotOf(index);
-  char* const data = data_ + slot * bytes_;
+PanelsInTurn BlockCopies<R>::BringInTurn(const Index<R>& index, const Box<R>& box) {
+  if (shared_ != nullptr) return {BringShared(index, box)};
+  const auto [slot, is_there] = Take(index);
   Tag& tag = tags_[slot];
-  if (!tag.full || tag.index != index) {
-    CopyNow(box, data);
-    tag = {true, index};
+  if (!is_there) {
+    tag.packed.is_last = used_once_;
+    Record(box);
   }
+  return {data_ + slot * bytes_, &tag.packed};
+}
+
+template <int R>
+typename BlockCopies<R>::Found BlockCopies<R>::Take(const Index<R>& index) {
+  const int64_t slot = SlotOf(index);
+  Tag& tag = tags_[slot];
+  const bool is_there = tag.full && tag.index == index;
+  if (tag.full && !is_there) used_once_ = tag.packed.steps == 1;
+  if (!is_there) tag = {true, index};
+  return {slot, is_there};
+}
+
+template <int R>
+char* BlockCopies<R>::BringOwn(const Index<R>& index, const Box<R>& box) {
+  const auto [slot, is_there] = Take(index);
+  char* const data = data_ + slot * bytes_;
+  if (!is_there) CopyNow(box, data);
   return data;
 }
 
@@ -88,6 +106,11 @@ char* BlockCopies<R>::BringShared(const Index<R>& index, const Box<R>& box) {
 template <int R>
 void BlockCopies<R>::CopyNow(const Box<R>& box, char* to) {
   Copy(box, to);
+  Record(box);
+}
+
+template <int R>
+void BlockCopies<R>::Record(const Box<R>& box) {
   ++record_->copies;
   record_->bytes += box.bytes(bits_);
 }
@@ -163,8 +186,11 @@ DotView DotCopies<R>::WaitIn(const Index<R>& index) {
   DotView view;
   if (!held_ || index != index_) Find(index);
   if (!held_) return view;
-  PackedLater* const later = packs_later_ ? this : nullptr;
-  format_.set_view({tensor_, box_, copy_, this->core_.cpu(), others_, array_bytes_, later}, &view);
+  if (copy_.packed != nullptr) ++copy_.packed->steps;
+  PackedLater* const later = packs_later_ || copy_.packed != nullptr ? this : nullptr;
+  format_.set_view(
+      {tensor_, box_, copy_.panels, this->core_.cpu(), others_, array_bytes_, later, copy_.packed},
+      &view);
   return view;
 }
 
@@ -175,7 +201,7 @@ void DotCopies<R>::Find(const Index<R>& index) {
   CopyEach(index, &index_);
   box_ = this->blocks_.BoxAt(index);
   const bool in_place = always_in_place_ || format_.is_in_place(tensor_, box_);
-  copy_ = in_place ? nullptr : this->Bring(index, box_);
+  copy_ = in_place ? PanelsInTurn() : Take();
 }
 
 template <int R>
@@ -184,8 +210,21 @@ void DotCopies<R>::Copy(const Box<R>& box, void* to) const {
 }
 
 template <int R>
-const void* DotCopies<R>::Panels() {
-  return this->Bring(index_, box_);
+PanelsInTurn DotCopies<R>::Panels() {
+  const PanelsInTurn taken = Take();
+  if (taken.packed != nullptr) ++taken.packed->steps;
+  return taken;
+}
+
+template <int R>
+PanelsInTurn DotCopies<R>::Take() {
+  if (format_.copy_piece != nullptr) return this->BringInTurn(index_, box_);
+  return {this->Bring(index_, box_)};
+}
+
+template <int R>
+void DotCopies<R>::PackPiece(const PanelPiece& piece, void* to) {
+  format_.copy_piece(tensor_, box_, pad_, piece, to);
 }
 
 template <int R>

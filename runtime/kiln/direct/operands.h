@@ -44,6 +44,8 @@ class BlockCopies {
   void Reserve(int64_t bytes, int64_t window);
   /// The copy of a block: made now, or before.
   char* Bring(const Index<R>& index, const Box<R>& box);
+  /// The same of panels, which are packed in turn unless other cores read them as well.
+  PanelsInTurn BringInTurn(const Index<R>& index, const Box<R>& box);
   /// Whether it has been made, as far as this core knows.
   bool Has(const Index<R>& index) const;
   /// Makes it.
@@ -62,11 +64,19 @@ class BlockCopies {
   struct Tag {
     bool full = false;
     Index<R> index{};
+    PackedPart packed{};
   };
 
+  /// The slot of a block, and whether that is there already.
+  struct Found {
+    int64_t slot;
+    bool is_there;
+  };
+  Found Take(const Index<R>& index);
   char* BringOwn(const Index<R>& index, const Box<R>& box);
   char* BringShared(const Index<R>& index, const Box<R>& box);
   void CopyNow(const Box<R>& box, char* to);
+  void Record(const Box<R>& box);
   bool MayShare(int64_t window) const;
   /// The slot that has the block, or -1.
   int64_t FoundSlot(const Index<R>& index) const;
@@ -74,7 +84,8 @@ class BlockCopies {
 
   const size_t bits_;  // of an element
   OperandRecord* record_ = nullptr;
-  int64_t oldest_ = -1;  // the slot that was filled last; the next one is to be replaced
+  bool used_once_ = false;  // the last block that was replaced
+  int64_t oldest_ = -1;     // the slot that was filled last; the next one is to be replaced
   int64_t bytes_ = 0;
   int64_t slots_ = 0;
   char* data_ = nullptr;
@@ -104,8 +115,10 @@ class DotCopies : private BlockCopies<R>, private PackedLater {
  private:
   void Find(const Index<R>& index);
   void Copy(const Box<R>& box, void* to) const override;
-  const void* Panels() override;
+  PanelsInTurn Take();
+  PanelsInTurn Panels() override;
   bool HasPanels() const override;
+  void PackPiece(const PanelPiece& piece, void* to) override;
 
   const DotFormat<R>& format_;
   const void* const tensor_;
@@ -116,7 +129,7 @@ class DotCopies : private BlockCopies<R>, private PackedLater {
   bool always_in_place_ = false, packs_later_ = false;
   Index<R> index_{};
   Box<R> box_{};
-  const void* copy_ = nullptr;  // null: in place
+  PanelsInTurn copy_;  // none: in place
 };
 
 /// An output's blocks, of which those that cannot be written in place are staged.

@@ -48,6 +48,18 @@ struct Source {
         data, {stride[1], stride[0]}, {low[1], low[0]}, {high[1], high[0]}, {extent[1], extent[0]},
         pad};
   }
+  Source Rows(size_t first, size_t count) const {
+    return Transposed().Columns(first, count).Transposed();
+  }
+  /// `count` columns from `first` on, or as many of them as there are.
+  Source Columns(size_t first, size_t count) const {
+    const auto within = [=](size_t c) { return HWY_MIN(HWY_MAX(c, first) - first, count); };
+    Source columns = *this;
+    columns.data += static_cast<int64_t>(first) * stride[1];
+    columns.low[1] = within(low[1]), columns.high[1] = within(high[1]);
+    columns.extent[1] = within(extent[1]);
+    return columns;
+  }
   /// How many columns of rows from r on, the first ones, are neighbours in memory.
   size_t ColumnsInPlace(size_t r, size_t rows) const {
     const bool inside = low[0] <= r && r + rows <= high[0] && low[1] == 0 && stride[1] == 1;

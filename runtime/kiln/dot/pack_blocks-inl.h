@@ -150,9 +150,15 @@ HWY_INLINE size_t PackOnePanel(const Source<T>& b, size_t width, typename D::KGr
   const int64_t stride = b.stride[0], to_next = stride * int64_t{D::kKPerGroup};
   const T* row = b.data;
   for (size_t k = 0; k < whole; ++k, to += width, row += to_next) {
-    for (size_t c = 0; c < cols; c += n)
+    size_t c = 0;
+#if HWY_TARGET == HWY_AVX3_DL
+    if constexpr (kInterleavesLines<D, T> && D::kFlip == 0) {
+      for (; c + 2 * n <= cols; c += 2 * n) StoreTwoVectors<D>(row + c, stride, to + c);
+    }
+#endif
+    for (; c < cols; c += n)
       hn::Store(Flip<D>(KGroupsAcross<D>(d, row + c, stride), flip), d, to + c);
-    for (size_t c = cols; c < width; c += n) store_zeros(c);
+    for (c = cols; c < width; c += n) store_zeros(c);
   }
   if (whole * D::kKPerGroup != b.extent[0]) return whole;
   for (size_t k = whole; k < depth; ++k, to += width) {

@@ -269,6 +269,27 @@ struct FormatOfB {
     PackBFrom<Multiply>(SourceOf<kTransposed>(from, box, pad), static_cast<KGroup*>(to));
   }
 
+  static constexpr bool kPacksInTurn = true;
+  template <int R>
+  static void CopyPiece(const Tensor<const T>& from, const Box<R>& box, const Pad<T>& pad,
+                        const PanelPiece& piece, void* to) {
+    const auto element = [](int64_t group) { return Unsigned(group) * Multiply::kKPerGroup; };
+    PackBFrom<Multiply>(SourceOf<kTransposed>(from, box, pad)
+                            .Columns(Unsigned(piece.first_column), Unsigned(piece.columns))
+                            .Rows(element(piece.first_group), element(piece.groups)),
+                        static_cast<KGroup*>(to));
+  }
+  template <int R>
+  static PanelHome HomeOf(const Tensor<const T>& tensor, const Box<R>& box) {
+    constexpr int64_t kElement{sizeof(T)};
+    const std::array<int, 2> dims = box.template ViewDims<2>();
+    const int64_t to_k = tensor.stride[dims[kTransposed]] * kElement;
+    const int64_t to_column = tensor.stride[dims[!kTransposed]] * kElement;
+    if (to_k != kElement && to_column != kElement) return {};
+    return {reinterpret_cast<const char*>(tensor.template At<R>(box.start)), to_k, to_column,
+            kElement};
+  }
+
  private:
   template <int R>
   static BAccess AccessFor(const Cpu& cpu, int64_t rows, const Tensor<const T>& tensor,

@@ -117,6 +117,7 @@ class TapList {
   template <class B>
   HWY_INLINE void Add(const A* a, const B& b) {
     const size_t tap = taps_.count++;
+    b.PackTheRest();
     taps_.cols = b.cols;
     windows_[tap] = a;
     list_[tap].panels = b.groups;

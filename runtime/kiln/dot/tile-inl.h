@@ -79,16 +79,30 @@ HWY_NOINLINE void RegisterTile(const TileOperands<D, Steps>& tile) {
     };
     // Unrolled by two to amortise the loop and the prefetches.
     const size_t last = tile.last;
-    const KGroup* ahead = tile.prefetch;
-    const size_t piece = tile.prefetch_piece;
     size_t k = 0;
-    for (; k + 1 < last; k += 2) {
-      if constexpr (kTilesOf8Rows) {
-        PrefetchToL2(ahead);
-        ahead += piece;
+    const auto pairs_of_k = [&](const auto& prefetch) KILN_INLINE_ATTR {
+      for (; k + 1 < last; k += 2) {
+        prefetch();
+        next_k();
+        next_k();
       }
-      next_k();
-      next_k();
+    };
+    LinesAhead ahead = tile.ahead;
+    if (ahead.is_of_rows) {
+      size_t asked = 0;
+      pairs_of_k([&]() KILN_INLINE_ATTR {
+        PrefetchToL2(ahead.first);
+        PrefetchToL2(ahead.first + kLineBytes);
+        ahead.first += ahead.step;
+        if (++asked == ahead.rows) asked = 0, ahead.first += ahead.to_next_lines;
+      });
+    } else if constexpr (kTilesOf8Rows) {
+      pairs_of_k([&]() KILN_INLINE_ATTR {
+        PrefetchToL2(ahead.first);
+        ahead.first += ahead.step;
+      });
+    } else {
+      pairs_of_k([]() KILN_INLINE_ATTR {});
     }
     if constexpr (kCanReadUnpackedB<D, typename D::B>) {
       for (const size_t cols = tile.cols; k < depth; ++k, row += b_to_k) {

@@ -53,6 +53,16 @@ constexpr size_t kMostTileRows = D::kAmx == AmxElements::kNone ? kTileRows : kAm
 /// In place of the registers of AMX where no tile has them.
 struct NoAmx {};
 
+/// What a tile asks for with every second k: a line, and then one a step further; or two lines of
+/// each of so many rows, and then the lines behind these.
+struct LinesAhead {
+  const char* first = nullptr;
+  ptrdiff_t step = 0;
+  size_t rows = 0;
+  ptrdiff_t to_next_lines = 0;
+  bool is_of_rows = false;
+};
+
 template <class D, class Steps>
 struct TileOperands : Steps {
   using KGroup = typename D::KGroup;
@@ -65,9 +75,7 @@ struct TileOperands : Steps {
   size_t depth = 0;  // k-groups
   size_t last = 0;   // from this one on, reading B past `cols` may leave the array
   size_t cols = 0;   // that exist, from the first on
-  // Of B, ahead: a piece with every second k.
-  const KGroup* prefetch = nullptr;
-  size_t prefetch_piece = 0;
+  LinesAhead ahead;
 
   // A vector's lanes are neighbours. Rows that are not the tile's are not touched.
   Acc* sums = nullptr;

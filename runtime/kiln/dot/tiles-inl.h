@@ -82,6 +82,12 @@ HWY_INLINE size_t RowsOfTile(size_t left, bool amx) {
   return rows;
 }
 
+template <class D>
+HWY_INLINE size_t PassRows(size_t row_bytes, size_t pass_bytes) {
+  constexpr size_t kMost = kMostTileRows<D>;
+  return HWY_MAX(pass_bytes / HWY_MAX(row_bytes, 1) / kMost, 1) * kMost;
+}
+
 /// Calls fn(tile_rows, vectors, r, c) for each register tile: rows from r on, by so
 /// many vectors of n columns from c on. `row_bytes` is the size of a row of A, and `pass_bytes`
 /// that of the rows that stay in the L2 while all panels of B are read.
@@ -89,9 +95,8 @@ template <class D, class Fn>
 HWY_INLINE void ForTiles(size_t n, RowRange rows, size_t cols, size_t row_bytes, size_t pass_bytes,
                          const Fn& fn) {
   constexpr bool kMayBeAmx = D::kAmx != AmxElements::kNone;
-  constexpr size_t kMost = kMostTileRows<D>;
   const bool amx = UsesAmx<D>();
-  const size_t pass_rows = HWY_MAX(pass_bytes / HWY_MAX(row_bytes, 1) / kMost, 1) * kMost;
+  const size_t pass_rows = PassRows<D>(row_bytes, pass_bytes);
   for (size_t begin = rows.begin; begin < rows.end; begin += pass_rows) {
     const size_t end = HWY_MIN(begin + pass_rows, rows.end);
     for (size_t c = 0, vectors = 0; c < cols; c += vectors * n) {
@@ -207,7 +212,14 @@ struct TilesOf {
   HWY_INLINE void ForEach(RowRange rows, const Fn& fn) const {
     // AMX reads so much of the L2 that more than a quarter would be lost to what passes by.
     const size_t pass = tile.amx != nullptr ? a.l2_bytes / 4 : a.l2_bytes / 2;
-    ForTiles<Arithmetic>(n, rows, b.cols, a.depth * sizeof(*a.groups), pass, fn);
+    const size_t row_bytes = a.depth * sizeof(*a.groups);
+    const size_t count = rows.end - rows.begin;
+    if (tile.amx != nullptr) {
+      b.PackTheRest();
+    } else if (b.IsPackedInTurn()) {
+      b.InTurn().Begin(count, /*one_pass=*/count <= PassRows<Arithmetic>(row_bytes, pass));
+    }
+    ForTiles<Arithmetic>(n, rows, b.cols, row_bytes, pass, fn);
   }
 
   /// Whether all columns of vectors from c on exist.
@@ -315,6 +327,7 @@ HWY_INLINE void MultiplyTiles(RowRange rows, const A& a, const B& any_b, const S
     if (!sums.step.last) return AddTiles<Dot>(rows, a, any_b, sums.ThatAreKept());
   }
   if (a.streamed != nullptr) {
+    any_b.PackTheRest();
     return WithSums<Dot>(sums, start, finish, [&](const auto& first, const auto& last) HWY_ATTR {
       MultiplyFewColumns<Dot>(ColumnTag<Dot>(), rows.needed_begin, rows.needed_end, a, any_b, first,
                               last);
@@ -357,6 +370,7 @@ HWY_NOINLINE void AddTiles(RowRange rows, const A& a, const B& any_b,
   const B b = any_b.For(rows.Needed(), FewRows<typename Dot::Arithmetic>(any_b.by_columns));
   WithSums(sums, [&](const auto& start, const auto& finish) HWY_ATTR {
     if (a.streamed != nullptr) {
+      any_b.PackTheRest();
       return MultiplyFewColumns<Dot>(ColumnTag<Dot>(), rows.needed_begin, rows.needed_end, a, any_b,
                                      start, finish);
     }

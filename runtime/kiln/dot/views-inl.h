@@ -10,11 +10,11 @@
 #include <stdint.h>
 
 #include "kiln/core/blocks.h"
-#include "kiln/core/packed_later.h"
 #include "kiln/core/pages.h"
 #include "kiln/core/types.h"
 #include "kiln/core/version.h"
 #include "kiln/dot/dot-inl.h"
+#include "kiln/dot/in_turn-inl.h"
 #include "kiln/dot/tiles-inl.h"
 #include "kiln/simd/stream-inl.h"
 
@@ -29,12 +29,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr size_t PanelAKGroups(size_t depth) {
   constexpr size_t kLine = 16;
   return RoundUp(kPanelRows * depth, kLine) + kLine;
-}
-
-/// Vectors of the panel that begins at column c of `padded`, at k-group c * (depth + 1).
-template <typename KGroup>
-HWY_INLINE size_t PanelVectors(size_t c, size_t padded) {
-  return TileVectors((padded - c) / hn::Lanes(hn::ScalableTag<KGroup>()));
 }
 
 template <typename KGroup, bool kUnpacked, typename Stored>
@@ -115,8 +109,7 @@ struct ViewOfA : Steps {
   /// tiles of a row find it in the L2.
   template <class D>
   HWY_INLINE void SetPrefetch(size_t row, TileOperands<D, Steps>* tile) const {
-    tile->prefetch = At(row);
-    tile->prefetch_piece = kLineBytes / sizeof(KGroup);
+    tile->ahead = {reinterpret_cast<const char*>(At(row)), kLineBytes};
   }
 
   /// What all tiles have in common.
@@ -148,7 +141,7 @@ struct ViewOfB {
   size_t rows = 0;                 // of elements
   size_t l2_bytes = kTypicalCpu.l2_bytes, last_cache_bytes = kTypicalCpu.last_cache_bytes;
   size_t array_bytes = 0;  // of what this is a block of, if that is known
-  PackedLater* later = nullptr;
+  PackingInTurn turn{};
 
   static ViewOfB OfPanels(const KGroup* groups, size_t depth, size_t cols) {
     return {groups, depth, cols};
@@ -197,13 +190,26 @@ struct ViewOfB {
 
   /// As so many rows of A read it, where they are few up to `few_rows`.
   HWY_INLINE ViewOfB For(size_t a_rows, int64_t few_rows) const {
-    if (later == nullptr || Signed(a_rows) <= few_rows) return *this;
+    PackedLater* const later = turn.later;
+    if (streamed == nullptr || later == nullptr || Signed(a_rows) <= few_rows) return *this;
     const bool unpacked = kUnpacked && !by_columns && PaysUnpacked(a_rows) && !later->HasPanels();
-    ViewOfB other =
-        unpacked ? OfRows(static_cast<const KGroup*>(streamed), depth, cols, stride, /*apart=*/true)
-                 : OfPanels(static_cast<const KGroup*>(later->Panels()), depth, cols);
+    ViewOfB other;
+    if (unpacked) {
+      other = OfRows(static_cast<const KGroup*>(streamed), depth, cols, stride, /*apart=*/true);
+    } else {
+      const PanelsInTurn made = later->Panels();
+      other = OfPanels(static_cast<const KGroup*>(made.panels), depth, cols);
+      other.turn = {later, made.packed, turn.home};
+    }
     other.l2_bytes = l2_bytes;
     return other;
+  }
+
+  bool IsPackedInTurn() const { return turn.part != nullptr; }
+  PanelsInTurnOf<KGroup> InTurn() const { return {turn, groups, depth, cols}; }
+  /// All of it, for what does not pack in turn.
+  void PackTheRest() const {
+    if (IsPackedInTurn()) InTurn().Finish();
   }
 
   /// The columns of a tile whose vectors begin at c, and what it prefetches. `inside`: whether the
@@ -213,11 +219,12 @@ struct ViewOfB {
                              TileOperands<D, Steps>* tile) const {
     const size_t panel_vectors = HWY_MAX(vectors, 2);
     const size_t to_k = panel_vectors * hn::Lanes(hn::ScalableTag<KGroup>());
-    tile->b = groups + c * (IsUnpacked() ? 1 : depth + 1);
+    if (IsPackedInTurn()) InTurn().Advance(c, to_k);
+    tile->b = IsPackedInTurn() ? InTurn().PanelAt(c) : groups + c * (IsUnpacked() ? 1 : depth + 1);
     tile->b_to_k = static_cast<ptrdiff_t>(IsUnpacked() ? stride : to_k);
     tile->last = kUnpacked && !inside ? depth - last : depth;
     tile->cols = cols - c;
-    if constexpr (kTilesOf8Rows) SetPrefetch(r, c, tile);
+    SetPrefetch(r, c, tile);
   }
 
  private:
@@ -230,24 +237,27 @@ struct ViewOfB {
   template <class D, class Steps>
   HWY_INLINE void SetPrefetch(size_t r, size_t c, TileOperands<D, Steps>* tile) const {
     const size_t width = kTileVectors * hn::Lanes(hn::ScalableTag<KGroup>());
+    if (IsPackedInTurn() && !InTurn().IsDone()) return InTurn().template SetPrefetch<D>(tile);
+    if (!kTilesOf8Rows) return;
     if (cols * depth * sizeof(KGroup) <= l2_bytes / 4) {
-      tile->prefetch = groups;
-      tile->prefetch_piece = 0;
+      tile->ahead = {reinterpret_cast<const char*>(groups)};
       return;
     }
     const bool more = c + width < cols;
     const size_t eighth = r / kTileRows % 8;
+    const auto set = [=](const KGroup* first, size_t piece) {
+      tile->ahead = {reinterpret_cast<const char*>(first),
+                     static_cast<ptrdiff_t>(piece * sizeof(KGroup))};
+    };
     if (!IsUnpacked()) {
       const size_t after = more ? c + width : 0;
-      tile->prefetch = groups + after * (depth + 1) + eighth * depth * (width / 8);
-      tile->prefetch_piece = width / 4;
+      set(groups + after * (depth + 1) + eighth * depth * (width / 8), width / 4);
       return;
     }
     // Three vectors are in up to four lines of each row: an eighth is one line of every second row.
     constexpr size_t kLine = kLineBytes / sizeof(KGroup);
     const KGroup* const after = groups + (more ? c + width : 0);
-    tile->prefetch = after + eighth / 2 * kLine + eighth % 2 * (depth / 2) * stride;
-    tile->prefetch_piece = stride;
+    set(after + eighth / 2 * kLine + eighth % 2 * (depth / 2) * stride, stride);
   }
 
   bool PaysUnpacked(size_t a_rows) const {

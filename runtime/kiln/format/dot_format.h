@@ -38,11 +38,12 @@ template <int R>
 struct DotBlock {
   const void* tensor;  // a Tensor of the format's elements
   const Box<R>& box;
-  const void* copy;  // what the format has made of it, or null: it is read where it is
+  const void* copy;  // what the format makes of it, or null: it is read where it is
   const Cpu& cpu;
   int64_t others = 0;            // rows or columns of the other operand that it is multiplied with
   int64_t array_bytes = 0;       // of what it is a block of, if that is known
-  PackedLater* later = nullptr;  // who packs it if that turns out to pay
+  PackedLater* later = nullptr;  // who packs it in turn, or if that turns out to pay
+  PackedPart* packed = nullptr;  // what is there of a copy in turn; null: all of it
 };
 
 }  // namespace internal
@@ -57,6 +58,9 @@ struct DotFormat {
   /// null: that does not matter.
   bool (*is_in_place_for)(const Cpu& cpu, int64_t others, const void* tensor, const Box<R>& box);
   void (*copy)(const void* tensor, const Box<R>& box, const void* pad, void* to);
+  /// The same of a piece of the panels of B; null: the format has none.
+  void (*copy_piece)(const void* tensor, const Box<R>& box, const void* pad,
+                     const PanelPiece& piece, void* to);
   void (*set_view)(const internal::DotBlock<R>& block, DotView* view);
 };
 
@@ -87,6 +91,11 @@ struct TableOf {
   static void Copy(const void* tensor, const Box<R>& box, const void* pad, void* to) {
     Format::Copy(TensorOf(tensor), box, *static_cast<const Pad<T>*>(pad), to);
   }
+  static constexpr bool kPacksInTurn = requires { Format::kPacksInTurn; };
+  static void CopyPiece(const void* tensor, const Box<R>& box, const void* pad,
+                        const PanelPiece& piece, void* to) requires(kPacksInTurn) {
+    Format::CopyPiece(TensorOf(tensor), box, *static_cast<const Pad<T>*>(pad), piece, to);
+  }
   static View ViewOf(const DotBlock<R>& block) {
     if (block.copy != nullptr) return Format::ViewOf(block.copy, block.box);
     const Tensor<const T>& tensor = TensorOf(block.tensor);
@@ -103,12 +112,17 @@ struct TableOf {
       view.array_bytes = Unsigned(block.array_bytes);
       view.last_cache_bytes = Unsigned(block.cpu.last_cache_bytes);
     }
-    if constexpr (requires { view.later; }) view.later = block.later;
+    if constexpr (requires { view.turn; }) {
+      view.turn.later = block.later;
+      view.turn.part = block.packed;
+    }
+    if constexpr (kPacksInTurn) view.turn.home = Format::HomeOf(TensorOf(block.tensor), block.box);
     std::memcpy(to->bytes, static_cast<const void*>(&view), sizeof(View));
   }
   static constexpr DotFormat<R> Make() {
-    DotFormat<R> table{kBitsOf<T>, Bytes, IsInPlace, nullptr, Copy, SetView};
+    DotFormat<R> table{kBitsOf<T>, Bytes, IsInPlace, nullptr, Copy, nullptr, SetView};
     if constexpr (Format::kChoosesByOther) table.is_in_place_for = IsInPlaceFor;
+    if constexpr (kPacksInTurn) table.copy_piece = CopyPiece;
     return table;
   }
 };
