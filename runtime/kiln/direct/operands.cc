@@ -60,7 +60,8 @@ char* BlockCopies<R>::Bring(const Index<R>& index, const Box<R>& box) {
 
 template <int R>
 bool BlockCopies<R>::Has(const Index<R>& index) const {
-  return shared_ == nullptr && FoundSlot(index) >= 0;
+  const int64_t slot = shared_ == nullptr ? FoundSlot(index) : -1;
+  return slot >= 0 && !tags_[slot].packed.wraps;
 }
 
 template <int R>
@@ -218,7 +219,7 @@ PanelsInTurn DotCopies<R>::Panels() {
 
 template <int R>
 PanelsInTurn DotCopies<R>::Take() {
-  if (format_.copy_piece != nullptr) return this->BringInTurn(index_, box_);
+  if (format_.copy_piece != nullptr && !is_lent_) return this->BringInTurn(index_, box_);
   return {this->Bring(index_, box_)};
 }
 

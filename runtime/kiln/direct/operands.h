@@ -99,7 +99,8 @@ template <int R>
 class DotCopies : private BlockCopies<R>, private PackedLater {
  public:
   void CopyIn(const Index<R>&) {}
-  void LendTo(int32_t /*output*/) {}
+  /// An output takes over the memory: blocks are copied before a step stores anything.
+  void LendTo(int32_t /*output*/) { is_lent_ = true; }
   /// Nothing, if the core is not ok.
   DotView WaitIn(const Index<R>& index);
 
@@ -125,7 +126,7 @@ class DotCopies : private BlockCopies<R>, private PackedLater {
   const void* const pad_;
   const int64_t others_;
   const int64_t array_bytes_;
-  bool held_ = false;
+  bool held_ = false, is_lent_ = false;
   bool always_in_place_ = false, packs_later_ = false;
   Index<R> index_{};
   Box<R> box_{};

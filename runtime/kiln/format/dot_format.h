@@ -19,7 +19,7 @@ namespace kiln::inline KILN_ABI {
 
 /// A view of an operand's block, which only the format that made it can read.
 struct DotView {
-  alignas(8) std::byte bytes[144];
+  alignas(8) std::byte bytes[176];
 };
 /// Read by the format.
 template <class Format>

@@ -160,6 +160,20 @@ struct Joined : Format {
       Pack(array, box, pad, to);
     }
   }
+  /// Without a home of its panels a block is one piece.
+  template <class Piece, int R>
+  static void CopyPiece(const Tensor<const T>& array, const Box<R>& box, const Pad<T>& pad,
+                        const Piece& piece, void* to) {
+    Tensor<const T> joined;
+    if (!Dims::template Join<R>(array, &joined)) return Pack(array, box, pad, to);
+    Format::CopyPiece(joined, Dims::Of(box), pad, piece, to);
+  }
+  template <int R>
+  static auto HomeOf(const Tensor<const T>& array, const Box<R>& box) {
+    Tensor<const T> joined;
+    using Home = decltype(Format::HomeOf(joined, Dims::Of(box)));
+    return Dims::template Join<R>(array, &joined) ? Format::HomeOf(joined, Dims::Of(box)) : Home();
+  }
 
  private:
   template <int R, typename U>

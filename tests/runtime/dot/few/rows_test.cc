@@ -33,11 +33,12 @@ class Packer final : public PackedLater {
       : memory_(hwy::AllocateAligned<uint8_t>(PackedB<T>::Bytes(k, cols))) {
     PackB<T>(b, k, cols, memory_.get());
   }
-  const void* Panels() override {
+  PanelsInTurn Panels() override {
     ++times;
-    return memory_.get();
+    return {memory_.get()};
   }
   bool HasPanels() const override { return has_panels; }
+  void PackPiece(const PanelPiece&, void*) override {}
   int times = 0;
   bool has_panels = false;
 
@@ -59,7 +60,7 @@ std::string Check(const char* types) {
   using ViewB = typename PackedB<T>::View;
   ViewB view_b = ViewB::StreamedRows(b.tile.At(0, 0), PackedB<T>::Depth(kDepth), kDepth, kCols,
                                      static_cast<size_t>(b.tile.stride[0]));
-  view_b.later = &packer;
+  view_b.turn.later = &packer;
 
   for (const size_t rows : {0, 1, 3, 8, 16, 17, 64, 65, 90}) {
     const RowRange live = LiveRows(5, static_cast<int64_t>(5 + rows), kRows);
