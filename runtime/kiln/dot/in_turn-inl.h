@@ -53,14 +53,15 @@ struct PanelsInTurnOf {
   /// Before so many rows are multiplied. `one_pass`: they need each panel once, so that memory for
   /// two of them does, which stays in the L2, where no other step needs the block.
   void Begin(size_t rows, bool one_pass) const {
-    PackedPart& part = *turn.part;
-    if (part.wraps) part.wraps = false, part.columns = part.groups = 0;
     if (!Pays(rows)) return Finish();
+    Unwrap();
+    PackedPart& part = *turn.part;
     part.wraps = one_pass && part.is_last && part.steps == 1 && part.columns == 0;
   }
 
   /// Packs all that has not been.
   void Finish() const {
+    Unwrap();
     PackedPart& part = *turn.part;
     if (part.groups != 0) PackGroups(depth);
     const int64_t left = Signed(cols) - part.columns;
@@ -100,6 +101,11 @@ struct PanelsInTurnOf {
   // So many tiles of a panel pack the one behind it.
   static constexpr size_t kPieces = 8;
 
+  /// Of panels that took turns nothing is left.
+  void Unwrap() const {
+    PackedPart& part = *turn.part;
+    if (part.wraps) part.wraps = false, part.columns = part.groups = 0;
+  }
   /// With few rows tiles are over before all has come that they ask for. (AVX2: rows of less than a
   /// line 0.88 to 1.0, and of more than 256 of A 0.92 to 0.96.)
   bool Pays(size_t rows) const {

@@ -219,7 +219,7 @@ struct ViewOfB {
                              TileOperands<D, Steps>* tile) const {
     const size_t panel_vectors = HWY_MAX(vectors, 2);
     const size_t to_k = panel_vectors * hn::Lanes(hn::ScalableTag<KGroup>());
-    if (IsPackedInTurn()) InTurn().Advance(c, to_k);
+    if (IsPackedInTurn() && !InTurn().IsDone()) InTurn().Advance(c, to_k);
     tile->b = IsPackedInTurn() ? InTurn().PanelAt(c) : groups + c * (IsUnpacked() ? 1 : depth + 1);
     tile->b_to_k = static_cast<ptrdiff_t>(IsUnpacked() ? stride : to_k);
     tile->last = kUnpacked && !inside ? depth - last : depth;
@@ -238,7 +238,10 @@ struct ViewOfB {
   HWY_INLINE void SetPrefetch(size_t r, size_t c, TileOperands<D, Steps>* tile) const {
     const size_t width = kTileVectors * hn::Lanes(hn::ScalableTag<KGroup>());
     if (IsPackedInTurn() && !InTurn().IsDone()) return InTurn().template SetPrefetch<D>(tile);
-    if (!kTilesOf8Rows) return;
+    if constexpr (!kTilesOf8Rows) {
+      tile->ahead = {};
+      return;
+    }
     if (cols * depth * sizeof(KGroup) <= l2_bytes / 4) {
       tile->ahead = {reinterpret_cast<const char*>(groups)};
       return;

@@ -145,7 +145,13 @@ std::string CheckPanels(size_t depth, size_t cols) {
     again.PackTheRest();
     if (block.pieces != pieces) return "panels that are there are packed again";
   }
-  // All at once, after a part of it.
+  // All at once, after panels took turns, and after a part of it.
+  const auto last = block.Begin(/*is_last=*/true);
+  last.InTurn().Begin(kRows, /*one_pass=*/true);
+  Walk(block, last, kRows);
+  last.PackTheRest();
+  if (const std::string error = Walk(block, last, 1); !error.empty())
+    return "the rest after turns: " + error;
   for (const size_t calls : {0, 1, 3, 11}) {
     const auto view = block.Begin(/*is_last=*/false);
     view.InTurn().Begin(kRows, /*one_pass=*/true);
