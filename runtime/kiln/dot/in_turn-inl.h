@@ -28,9 +28,10 @@ HWY_INLINE size_t PanelVectors(size_t c, size_t padded) {
   return TileVectors((padded - c) / hn::Lanes(hn::ScalableTag<KGroup>()));
 }
 
-/// Where the elements are that panels are made of, if those of rows or columns are neighbours.
+/// Where the elements are that panels are made of, if those of rows or columns are neighbours and
+/// have to come from beyond the L2.
 struct PanelHome {
-  const char* first = nullptr;                   // null: they are not
+  const char* first = nullptr;                   // null: else
   int64_t to_k = 0, to_column = 0, element = 1;  // bytes
 
   bool IsAlongK() const { return to_k == element; }
@@ -106,12 +107,13 @@ struct PanelsInTurnOf {
     PackedPart& part = *turn.part;
     if (part.wraps) part.wraps = false, part.columns = part.groups = 0;
   }
-  /// With few rows tiles are over before all has come that they ask for. (AVX2: rows of less than a
-  /// line 0.88 to 1.0, and of more than 256 of A 0.92 to 0.96.)
+  /// With few rows tiles are over before all has come that they ask for; of a small depth they do
+  /// not take long enough for more calls. (AVX2: rows of less than a line 0.94 to 1.02, and with
+  /// more than 256 of A 0.98 to 0.99. Attention, 64 and 128 deep, 0.99.)
   bool Pays(size_t rows) const {
-    constexpr size_t kFewAlongK = 32, kFew = 48, kMostForTilesOf4 = 256;
+    constexpr size_t kFewAlongK = 32, kFew = 48, kMostForTilesOf4 = 256, kLeastDepth = 256;
     const PanelHome& home = turn.home;
-    if (home.first == nullptr) return false;
+    if (home.first == nullptr || depth < kLeastDepth) return false;
     if (!kTilesOf8Rows && (home.element < 4 || rows > kMostForTilesOf4)) return false;
     return rows > (home.IsAlongK() ? kFewAlongK : kFew);
   }

@@ -43,7 +43,8 @@ HWY_INLINE auto LoadColumns(D d, const hn::TFromD<D>* row, size_t count) {
   }
 }
 
-template <class D, class Steps, size_t kRows, size_t kVectors>
+/// `kAsksForRows`: see LinesAhead. (Two loops in one function would copy accumulators.)
+template <class D, class Steps, size_t kRows, size_t kVectors, bool kAsksForRows = false>
 HWY_NOINLINE void RegisterTile(const TileOperands<D, Steps>& tile) {
   WithRegisterSums<D, kRows, kVectors>(tile, [&](const auto& for_rows) KILN_INLINE_ATTR {
     using KGroup = typename D::KGroup;
@@ -79,30 +80,21 @@ HWY_NOINLINE void RegisterTile(const TileOperands<D, Steps>& tile) {
     };
     // Unrolled by two to amortise the loop and the prefetches.
     const size_t last = tile.last;
-    size_t k = 0;
-    const auto pairs_of_k = [&](const auto& prefetch) KILN_INLINE_ATTR {
-      for (; k + 1 < last; k += 2) {
-        prefetch();
-        next_k();
-        next_k();
-      }
-    };
     LinesAhead ahead = tile.ahead;
-    if (ahead.is_of_rows) {
-      size_t asked = 0;
-      pairs_of_k([&]() KILN_INLINE_ATTR {
+    [[maybe_unused]] size_t asked = 0;
+    size_t k = 0;
+    for (; k + 1 < last; k += 2) {
+      if constexpr (kAsksForRows) {
         PrefetchToL2(ahead.first);
         PrefetchToL2(ahead.first + kLineBytes);
         ahead.first += ahead.step;
         if (++asked == ahead.rows) asked = 0, ahead.first += ahead.to_next_lines;
-      });
-    } else if constexpr (kTilesOf8Rows) {
-      pairs_of_k([&]() KILN_INLINE_ATTR {
+      } else if constexpr (kTilesOf8Rows) {
         PrefetchToL2(ahead.first);
         ahead.first += ahead.step;
-      });
-    } else {
-      pairs_of_k([]() KILN_INLINE_ATTR {});
+      }
+      next_k();
+      next_k();
     }
     if constexpr (kCanReadUnpackedB<D, typename D::B>) {
       for (const size_t cols = tile.cols; k < depth; ++k, row += b_to_k) {
@@ -117,6 +109,9 @@ HWY_NOINLINE void RegisterTile(const TileOperands<D, Steps>& tile) {
 
 template <class D, class Steps, size_t kRows>
 HWY_INLINE void TileOfRows(const TileOperands<D, Steps>& tile, size_t vectors) {
+  if constexpr (kRows == kTileRows) {
+    if (vectors == 3 && tile.ahead.is_of_rows) return RegisterTile<D, Steps, kRows, 3, true>(tile);
+  }
   if (vectors == 3) return RegisterTile<D, Steps, kRows, 3>(tile);
   if (vectors == 2) return RegisterTile<D, Steps, kRows, 2>(tile);
   RegisterTile<D, Steps, kRows, 1>(tile);

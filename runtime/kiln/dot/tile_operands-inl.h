@@ -53,8 +53,9 @@ constexpr size_t kMostTileRows = D::kAmx == AmxElements::kNone ? kTileRows : kAm
 /// In place of the registers of AMX where no tile has them.
 struct NoAmx {};
 
-/// What a tile asks for with every second k: a line, and then one a step further; or two lines of
-/// each of so many rows, and then the lines behind these.
+/// What a tile asks for with every second k: a line, and then one a step further, as tiles of eight
+/// rows do; or two lines of each of so many rows, and then the lines behind these, as the largest
+/// tiles do.
 struct LinesAhead {
   const char* first = nullptr;
   ptrdiff_t step = 0;

@@ -209,16 +209,13 @@ struct TilesOf {
 
   /// Calls fn(tile_rows, vectors, r, c) for each tile of these rows.
   template <class Fn>
-  HWY_INLINE void ForEach(RowRange rows, const Fn& fn) const {
+  HWY_INLINE void ForEach(RowRange rows, const Fn& fn) {
     // AMX reads so much of the L2 that more than a quarter would be lost to what passes by.
     const size_t pass = tile.amx != nullptr ? a.l2_bytes / 4 : a.l2_bytes / 2;
     const size_t row_bytes = a.depth * sizeof(*a.groups);
     const size_t count = rows.end - rows.begin;
-    if (tile.amx != nullptr) {
-      b.PackTheRest();
-    } else if (b.IsPackedInTurn()) {
-      b.InTurn().Begin(count, /*one_pass=*/count <= PassRows<Arithmetic>(row_bytes, pass));
-    }
+    b.BeginTurns(tile.amx != nullptr ? 0 : count,
+                 /*one_pass=*/count <= PassRows<Arithmetic>(row_bytes, pass));
     ForTiles<Arithmetic>(n, rows, b.cols, row_bytes, pass, fn);
   }
 
@@ -272,7 +269,7 @@ struct TilesOf {
   }
 
   const A& a;
-  const B& b;
+  B b;
   const bool a_is_far = a.IsFar();
   bool prefetches = false;  // what `finish` reads and stores
   const size_t n = hn::Lanes(da);

@@ -207,6 +207,12 @@ struct ViewOfB {
 
   bool IsPackedInTurn() const { return turn.part != nullptr; }
   PanelsInTurnOf<KGroup> InTurn() const { return {turn, groups, depth, cols}; }
+  /// Before so many rows are multiplied with it. What is packed is a B like any other.
+  HWY_INLINE void BeginTurns(size_t a_rows, bool one_pass) {
+    if (!IsPackedInTurn()) return;
+    InTurn().Begin(a_rows, one_pass);
+    if (InTurn().IsDone()) turn.part = nullptr;
+  }
   /// All of it, for what does not pack in turn.
   void PackTheRest() const {
     if (IsPackedInTurn()) InTurn().Finish();

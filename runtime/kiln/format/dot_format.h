@@ -116,7 +116,10 @@ struct TableOf {
       view.turn.later = block.later;
       view.turn.part = block.packed;
     }
-    if constexpr (kPacksInTurn) view.turn.home = Format::HomeOf(TensorOf(block.tensor), block.box);
+    if constexpr (kPacksInTurn) {
+      if (block.array_bytes > block.cpu.l2_bytes)
+        view.turn.home = Format::HomeOf(TensorOf(block.tensor), block.box);
+    }
     std::memcpy(to->bytes, static_cast<const void*>(&view), sizeof(View));
   }
   static constexpr DotFormat<R> Make() {
