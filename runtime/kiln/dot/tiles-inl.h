@@ -16,6 +16,7 @@
 #include "kiln/core/version.h"
 #include "kiln/dot/few/columns-inl.h"
 #include "kiln/dot/few/rows-inl.h"
+#include "kiln/dot/row_range-inl.h"
 #include "kiln/dot/sums-inl.h"
 #include "kiln/dot/tile_operands-inl.h"
 #include "kiln/simd/lanes-inl.h"
@@ -38,32 +39,6 @@ template <class D, typename T>
 BAccess ChooseBAccess(const Cpu& cpu, int64_t rows, int64_t depth, int64_t stride) {
   return kiln::ChooseBAccess(cpu, {rows, depth, stride * int64_t{sizeof(T)}}, FewRows<D>(),
                              kCanReadUnpackedB<D, T>, kTilesOf8Rows);
-}
-
-/// Rows of a block for which tiles are computed, and those among them that are needed.
-struct RowRange {
-  RowRange(size_t rows) : RowRange(0, rows) {}  // NOLINT: all of them
-  RowRange(size_t from, size_t to) : RowRange(from, to, from, to) {}
-  RowRange(size_t from, size_t to, size_t from_needed, size_t to_needed)
-      : begin(from), end(to), needed_begin(from_needed), needed_end(to_needed) {}
-  size_t Needed() const { return needed_end - needed_begin; }
-
-  size_t begin, end, needed_begin, needed_end;
-};
-
-/// Those from `low` on and before `high` of `count`.
-inline RowRange Within(int64_t low, int64_t high, size_t count) {
-  const int64_t end = HWY_MAX(HWY_MIN(high, static_cast<int64_t>(count)), int64_t{0});
-  const int64_t begin = HWY_MIN(HWY_MAX(low, int64_t{0}), end);
-  return {static_cast<size_t>(begin), static_cast<size_t>(end)};
-}
-
-/// The rows from `low` on and before `high` of a block of `rows`, widened to whole panels: tiles
-/// begin where panels do, and a whole tile is faster than the small ones of a remainder.
-inline RowRange LiveRows(int64_t low, int64_t high, size_t rows) {
-  const RowRange live = Within(low, high, rows);
-  return {live.begin / kPanelRows * kPanelRows, HWY_MIN(RoundUp(live.end, kPanelRows), rows),
-          live.begin, live.end};
 }
 
 /// Vectors of columns of a tile, and of a panel of B, where `left` remain. Four are two and two, as
