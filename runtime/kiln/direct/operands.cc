@@ -202,7 +202,7 @@ void DotCopies<R>::Find(const Index<R>& index) {
   CopyEach(index, &index_);
   box_ = this->blocks_.BoxAt(index);
   const bool in_place = always_in_place_ || format_.is_in_place(tensor_, box_);
-  copy_ = in_place ? PanelsInTurn() : Take();
+  copy_ = in_place ? PanelsInTurn() : CopyOfBlock();
 }
 
 template <int R>
@@ -212,13 +212,13 @@ void DotCopies<R>::Copy(const Box<R>& box, void* to) const {
 
 template <int R>
 PanelsInTurn DotCopies<R>::Panels() {
-  const PanelsInTurn taken = Take();
+  const PanelsInTurn taken = CopyOfBlock();
   if (taken.packed != nullptr) ++taken.packed->steps;
   return taken;
 }
 
 template <int R>
-PanelsInTurn DotCopies<R>::Take() {
+PanelsInTurn DotCopies<R>::CopyOfBlock() {
   if (format_.copy_piece != nullptr && !is_lent_) return this->BringInTurn(index_, box_);
   return {this->Bring(index_, box_)};
 }

@@ -116,7 +116,7 @@ class DotCopies : private BlockCopies<R>, private PackedLater {
  private:
   void Find(const Index<R>& index);
   void Copy(const Box<R>& box, void* to) const override;
-  PanelsInTurn Take();
+  PanelsInTurn CopyOfBlock();
   PanelsInTurn Panels() override;
   bool HasPanels() const override;
   void PackPiece(const PanelPiece& piece, void* to) override;

@@ -16,6 +16,7 @@
 #include "hwy/foreach_target.h"
 // Once per target.
 #include "hwy/aligned_allocator.h"
+#include "kiln/direct/direct.h"
 #include "kiln/dot/matrices-inl.h"
 #include "kiln/dot/panels-inl.h"
 #include "tests/runtime/dot/matrices.h"
@@ -195,6 +196,45 @@ std::string CheckProducts(size_t depth, size_t cols) {
   return "";
 }
 
+/// What an operand of Direct makes of an array of 8 blocks of 600 by 100, larger than the L2: which
+/// of them are packed in turn, and where they take turns.
+std::string CheckOperand(Core& core, bool is_lent) {
+  constexpr int64_t kDepth = 600, kCols = 100, kBlocks = 8;
+  std::mt19937 random(13);
+  const Matrix<float> b =
+      dot_test::Random<float>(random, kDepth, static_cast<size_t>(kCols * kBlocks), false, 1);
+  const std::array<int64_t, 2> shape{kDepth, kCols * kBlocks};
+  const Tensor<const float> array(b.tile.data, 2, shape.data(), b.tile.stride.data());
+  Direct::DotIn<float, 2> in(core, {"b", 0, 0}, kDotFormat<PackedB<float>, 2>, array,
+                             {Blocked(kDepth), Blocked(kCols)});
+  if (is_lent) in.LendTo(1);
+  const auto begin = [&](int64_t block) {
+    const auto view = ViewOf<PackedB<float>>(in.WaitIn({0, block}));
+    if (view.IsPackedInTurn()) view.InTurn().Begin(kRows, /*one_pass=*/true);
+    return view;
+  };
+  const auto first = begin(0);
+  if (first.IsPackedInTurn() == is_lent) return "a lent block is packed in turn, or another is not";
+  if (is_lent) return "";
+  if (first.turn.part->columns != 0) return "something was packed before a tile needed it";
+  if (first.turn.part->wraps) return "the first block is thrown away";
+  if (!begin(1).turn.part->wraps) return "the second block is kept, although the first came once";
+  if (begin(1).turn.part->wraps) return "a block that came back is thrown away";
+  if (begin(2).turn.part->wraps) return "the next is thrown away, although the last came back";
+  return "";
+}
+/// With a cache that holds nothing, as it may be larger than any array that a test makes.
+std::string CheckOperands() {
+  Options options;
+  options.cpu.l2_bytes = 1;
+  for (const bool is_lent : {false, true}) {
+    Core core;
+    core.Reset(0, 1, options, {"kernel", nullptr}, {});
+    if (const std::string error = CheckOperand(core, is_lent); !error.empty()) return error;
+  }
+  return "";
+}
+
 template <typename T>
 std::string CheckType(const char* type) {
   for (const size_t depth : {1, 37, 300, 1100}) {  // of the last k-groups of all types are many
@@ -229,9 +269,14 @@ HWY_AFTER_NAMESPACE();
 
 namespace kiln::in_turn_test {
 HWY_EXPORT(CheckAll);
+HWY_EXPORT(CheckOperands);
 
 TEST_CASE("Panels that are packed in turn are those that are packed at once") {
   dot_test::ForEachTargetAndAmx([] { CHECK(KILN_DISPATCH(CheckAll)() == ""); });
+}
+
+TEST_CASE("Direct packs in turn what no output takes over, where it was while no step asks again") {
+  dot_test::ForEachTarget([] { CHECK(KILN_DISPATCH(CheckOperands)() == ""); });
 }
 
 }  // namespace kiln::in_turn_test
