@@ -51,6 +51,7 @@ struct Prefetch {
     kStream,     // lanes further along those that a pass reads, if its result bypasses the caches
     kNextRow,    // of the next row of a loop, in a pass over this one: its share
     kRowsAhead,  // the same lanes some rows further on, of an operand that is computed
+    kRowsToAdd,  // the same lanes of the rows that are added up after these
     kAcross,     // of the rows that lanes have one each of, what is read some vectors later
   };
   Kind kind = Kind::kElement;

@@ -129,6 +129,7 @@ void StageText::Prefetches(const std::vector<Prefetch>& prefetches, int indent) 
     if (a.kind == Prefetch::Kind::kStream)
       what = a.by_turns ? "later lanes by turns of " : "later lanes of ";
     if (a.kind == Prefetch::Kind::kRowsAhead) what = "later rows of ";
+    if (a.kind == Prefetch::Kind::kRowsToAdd) what = "the rows to add next, of ";
     if (a.kind == Prefetch::Kind::kAcross) what = "later squares of ";
     if (a.kind == Prefetch::Kind::kNextRow) {
       what = "the row after ";

@@ -179,7 +179,7 @@ void BodyView::SomeRows(const stage::Rows& rows, Fields* fields) {
   const std::string tag = rows.as_lanes && lanes ? LanesTag(*lanes) + ", " : "";
   const std::string count = Count(plan_[rows.loop].space);
   if (rows.others.empty()) {
-    fields->Set("rows_call", "ForRows(" + tag + count + ", ");
+    fields->Set("rows_call", "ForRows(" + tag + count + ", " + (lanes ? RowsToAdd(*lanes) : ""));
     fields->Set("rows_arguments", "auto rows, size_t first");
     loops_[rows.loop] = "first";
   } else {

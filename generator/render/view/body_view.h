@@ -38,6 +38,7 @@ class BodyView {
   void RequestLines(const stage::Request& request, std::vector<std::string>* lines);
   std::vector<std::string> PrefetchLines(const std::vector<Prefetch>& prefetches, LoopId lanes,
                                          const stage::Store* streamed = nullptr);
+  std::string RowsToAdd(const stage::Lanes& lanes);
   void Reduction(const stage::Reduce& reduce, Fields* fields);
   void OneFold(const Fold& fold, const std::string& value, Fields* fields);
   void SeveralFolds(const std::vector<Fold>& folds, const std::vector<std::string>& values,

@@ -89,6 +89,11 @@ std::vector<std::string> BodyView::PrefetchLines(const std::vector<Prefetch>& pr
       lines.push_back("at.PrefetchStream(" + Pointer(place) + ");");
       continue;
     }
+    if (prefetch.kind == Prefetch::Kind::kRowsToAdd) {
+      lines.push_back("PrefetchRowsToAdd(rows, " + Pointer(place) + ", " +
+                      Stride(place, prefetch.row) + ");");
+      continue;
+    }
     if (prefetch.kind == Prefetch::Kind::kAcross) {
       lines.push_back("if (" + names_[place.buffer] + ".stream) PrefetchAcross(at, " +
                       Pointer(place) + ", " + Stride(place, lanes) + ", " + LoopName(lanes) + ", " +
@@ -113,6 +118,16 @@ std::vector<std::string> BodyView::PrefetchLines(const std::vector<Prefetch>& pr
                     LoopName(lanes) + ", " + Count(plan_[lanes].space) + ");");
   }
   return lines;
+}
+
+/// What ForRows has to know of the rows that these lanes add up; nothing, if they read none.
+std::string BodyView::RowsToAdd(const stage::Lanes& lanes) {
+  for (const Prefetch& prefetch : lanes.prefetches) {
+    if (prefetch.kind != Prefetch::Kind::kRowsToAdd) continue;
+    return "RowsToAdd(" + names_[prefetch.place.buffer] + ", " +
+           Stride(prefetch.place, prefetch.row) + ", " + Count(plan_[lanes.loop].space) + "), ";
+  }
+  return "";
 }
 
 }  // namespace kiln::render

@@ -72,12 +72,32 @@ bool IsAlone(const Plan& plan, BufferId buffer) {
                       [&](const Buffer& b) { return b.same_as == buffer; });
 }
 
+/// Rows of inputs of which each is read once, along lanes.
+std::vector<Prefetch> RowsToAdd(const Plan& plan, const stage::Loop& row, LoopId lanes) {
+  std::vector<Prefetch> found;
+  ForEachPlace(row.body, [&](const Place& place, bool) {
+    const Ref* ref = plan.RefOf(place.buffer);
+    if (!ref || ref->role != Role::kInput || IsPacked(ref->dtype) || place.at.empty()) return;
+    const Coordinate& lane = place.at.back();
+    const bool is_along = lane.loop == lanes && lane.IsPlain();
+    const auto is_row = [&](const Coordinate& c) { return c.loop == row.loop && c.IsPlain(); };
+    const bool is_known = std::any_of(found.begin(), found.end(), [&](const Prefetch& other) {
+      return SamePlace(other.place, place);
+    });
+    if (is_along && !is_known && std::any_of(place.at.begin(), place.at.end(), is_row))
+      found.push_back({Prefetch::Kind::kRowsToAdd, place, row.loop});
+  });
+  return found;
+}
+
 /// for row { names; for lane { …; sum[lane] = f(sum[lane]) } } becomes
 /// for rows { for lane { let s = sum[lane]; for each row { names; …; s = f(s) } sum[lane] = s } }
 Stage TakenTogether(Plan& plan, Span span, const RowSums& rows) {
+  std::vector<Prefetch> ahead = RowsToAdd(plan, *rows.row, LoopOf(*rows.lanes));
   Stage nest = std::move(*rows.lanes);
   auto& lanes = *As<stage::Lanes>(nest);
   rows.row->body.pop_back();
+  lanes.prefetches = std::move(ahead);
   stage::EachRow each{rows.row->loop, std::move(rows.row->body)};
   Append(each.body, std::move(lanes.body));
   Stages begin, end;
