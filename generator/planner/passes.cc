@@ -41,6 +41,7 @@
 #include "generator/planner/fuse/rows/store_rows.h"
 #include "generator/planner/fuse/shared_memory.h"
 #include "generator/planner/fuse/taps.h"
+#include "generator/planner/fuse/widened.h"
 #include "generator/planner/lower/lower.h"
 
 namespace kiln {
@@ -328,6 +329,8 @@ constexpr Pass kPasses[] = {
     {"contract", InEach<Contract>, "values that never leave their loops become registers or rows"},
     {"recompute", InEach<RecomputeCheapValues>,
      "what is cheap to make again is not kept for the next pass over a row"},
+    {"widen", InEach<WidenWhereRead>,
+     "blocks of narrow floats are widened where they are read, and not kept"},
     {"split", InEach<SplitRows>,
      "what goes on with the reduction of a row is a loop of its own, as rows would wait for each "
      "other"},
