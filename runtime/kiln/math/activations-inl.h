@@ -167,8 +167,13 @@ HWY_INLINE V GeluForBf16(V x) {
 template <FloatVector V>
 HWY_INLINE V Softplus(V x) {
   const hn::DFromV<V> d;
-  const V rest = Log1p(Exp(hn::Neg(hn::Abs(x))));  // NaN of NaN
-  return hn::Add(hn::IfThenElseZero(hn::Gt(x, hn::Zero(d)), x), rest);
+  const V e = Exp(hn::Neg(hn::Abs(x)));  // NaN of NaN
+  const V above = hn::IfThenElseZero(hn::Gt(x, hn::Zero(d)), x);
+  if constexpr (kHasLogTable<V>) {
+    return hn::Add(above, Log1pOfUnit(e));
+  } else {
+    return hn::Add(above, Log1p(e));
+  }
 }
 
 template <FloatScalar X>

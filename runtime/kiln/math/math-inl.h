@@ -2,7 +2,8 @@
 // lane and so equal lanes:
 //
 //   Exp Exp2                                       exp-inl.h
-//   Log Log2 Log1p Tanh SqrtOf Rsqrt Cbrt          here
+//   Log Log2 Log1p                                 log-inl.h
+//   Tanh SqrtOf Rsqrt Cbrt                         here
 //   Sin Cos Tan Erf                                trigonometry-inl.h
 //   Erfc                                           erfc-inl.h
 //   Expm1 Sinh Cosh Asinh Acosh Atanh              hyperbolic-inl.h
@@ -33,6 +34,7 @@
 
 #include "kiln/core/version.h"
 #include "kiln/math/exp-inl.h"
+#include "kiln/math/log-inl.h"
 
 KILN_BEFORE_NAMESPACE();
 namespace kiln::inline KILN_ABI {
@@ -65,106 +67,6 @@ HWY_INLINE V Tanh(V x) {
     const V e_minus_1 = hn::MulAdd(power, q, hn::Sub(power, one));
     return CopySignOf(hn::Div(e_minus_1, hn::Add(e_minus_1, two)), x);
   }
-}
-
-// ---- Logarithms: of x = 2^e (1 + f), with 1 + f between sqrt(0.5) and sqrt(2).
-
-/// Splits a positive normal x; gives f, and sets e.
-template <FloatVector V>
-HWY_INLINE V SplitExponent(V x, V& e) {
-  using C = ConstantsOf<V>;
-  const hn::DFromV<V> d;
-  const BitsTagOf<V> du;
-  const hn::RebindToSigned<decltype(du)> di;
-  const auto bits = hn::BitCast(du, x);
-  const auto above = hn::Sub(bits, hn::Set(du, C::kSqrtHalf));
-  // The exponent as a float: its bits under those of kMagic.
-  const auto exponent = hn::ShiftRight<C::kMantissa>(hn::BitCast(di, above));
-  const auto magic = hn::Set(d, C::kMagic);
-  e = hn::Sub(hn::BitCast(d, hn::Add(hn::BitCast(di, magic), exponent)), magic);
-  const auto mantissa = hn::Sub(bits, hn::BitCast(du, hn::ShiftLeft<C::kMantissa>(exponent)));
-  return hn::Sub(hn::BitCast(d, mantissa), hn::Set(d, 1));
-}
-
-/// f - log(1 + f), negated and without its largest part: log(1 + f) = f - (half - result), where
-/// half is f^2 / 2.
-template <FloatVector V>
-HWY_INLINE V LogTail(V f, V half) {
-  const hn::DFromV<V> d;
-  const V s = hn::Div(f, hn::Add(f, hn::Set(d, 2)));
-  const V z = hn::Mul(s, s);
-  return hn::Mul(s, hn::MulAdd(z, AtanhTail(z), half));
-}
-
-/// e ln(2) + log(1 + f) + more.
-template <FloatVector V>
-HWY_INLINE V JoinLog(V e, V f, V more) {
-  using C = ConstantsOf<V>;
-  const hn::DFromV<V> d;
-  const V half = hn::Mul(hn::Mul(f, f), hn::Set(d, LaneOf<V>{0.5}));
-  const V low = hn::Add(LogTail(f, half), hn::MulAdd(e, hn::Set(d, C::kLn2Low), more));
-  const V log = hn::Sub(f, hn::Sub(half, low));
-  return hn::MulAdd(e, hn::Set(d, C::kLn2High), log);
-}
-
-/// The logarithm of what is not positive and finite.
-template <FloatVector V>
-HWY_INLINE V FixLog(V x, V log) {
-  using X = LaneOf<V>;
-  using Limits = std::numeric_limits<X>;
-  const hn::DFromV<V> d;
-  const V zero = hn::Zero(d);
-  const V inf = hn::Set(d, Limits::infinity());
-  const V nan = hn::Set(d, Limits::quiet_NaN());
-  log = hn::IfThenElse(hn::Lt(x, inf), log, x);  // inf and NaN
-  log = hn::IfThenElse(hn::Eq(x, zero), hn::Neg(inf), log);
-  return hn::IfThenElse(hn::Lt(x, zero), nan, log);
-}
-
-/// x made normal; sets by how much the exponent is then too large.
-template <FloatVector V>
-HWY_INLINE V Normalize(V x, V& excess) {
-  using C = ConstantsOf<V>;
-  const hn::DFromV<V> d;
-  const auto subnormal = hn::Lt(x, hn::Set(d, C::kLeastNormal));
-  excess = hn::IfThenElseZero(subnormal, hn::Set(d, C::kMantissa));
-  return hn::IfThenElse(subnormal, hn::Mul(x, hn::Set(d, C::kNormalize)), x);
-}
-
-template <FloatVector V>
-HWY_INLINE V Log(V x) {
-  V excess, e;
-  const V f = SplitExponent(Normalize(x, excess), e);
-  return FixLog(x, JoinLog(hn::Sub(e, excess), f, hn::Zero(hn::DFromV<V>())));
-}
-
-template <FloatVector V>
-HWY_INLINE V Log2(V x) {
-  using C = ConstantsOf<V>;
-  const hn::DFromV<V> d;
-  V excess, e;
-  const V f = SplitExponent(Normalize(x, excess), e);
-  const V half = hn::Mul(hn::Mul(f, f), hn::Set(d, LaneOf<V>{0.5}));
-  const V log = hn::Sub(f, hn::Sub(half, LogTail(f, half)));
-  const V low = hn::Mul(log, hn::Set(d, C::kLog2ELow));
-  const V log2 = hn::MulAdd(log, hn::Set(d, C::kLog2E), low);
-  return FixLog(x, hn::Add(hn::Sub(e, excess), log2));
-}
-
-template <FloatVector V>
-HWY_INLINE V Log1p(V x) {
-  const hn::DFromV<V> d;
-  const V one = hn::Set(d, 1);
-  const V u = hn::Add(x, one);
-  // What u lacks, exact: the smaller of the two is subtracted last.
-  const auto large = hn::Gt(x, one);
-  const V more = hn::IfThenElse(large, one, x);
-  const V less = hn::IfThenElse(large, x, one);
-  const V lost = hn::Sub(more, hn::Sub(u, less));
-  V e;
-  const V f = SplitExponent(u, e);
-  const V log = JoinLog(e, f, hn::Div(lost, u));
-  return CopySignOf(FixLog(u, log), x);
 }
 
 // ---- Roots.
