@@ -52,10 +52,23 @@ HWY_INLINE V Silu(V x) {
   return TimesSigmoid(x, x);
 }
 
+/// |x|. Not Abs, for which GCC takes the mask from a general register.
+template <FloatVector V>
+HWY_INLINE V Magnitude(V x) {
+  return hn::AndNot(hn::Set(hn::DFromV<V>(), -0.0f), x);
+}
+
+/// x or 0; of -inf NaN, as -inf * 0 is.
+template <FloatVector V>
+HWY_INLINE V PositivePart(V x) {
+  return hn::Sub(x, hn::Min(x, hn::Zero(hn::DFromV<V>())));
+}
+
 /// x (1 + tanh(u)) / 2 = x sigmoid(2 u), of u = sqrt(2 / pi) (x + 0.044715 x^3)
 template <FloatVector V>
 HWY_INLINE V GeluTanh(V x) {
   using X = LaneOf<V>;
+  if constexpr (kHasTablesOf<V>) return hn::Sub(PositivePart(x), GeluTanhTail(Magnitude(x)));
 #if !HWY_NATIVE_FMA
   if constexpr (std::is_same_v<X, float>) {
     return InF64(x, [](double y) {
@@ -86,18 +99,6 @@ HWY_INLINE V GeluTanh(V x) {
           hn::Add(hn::MulAdd(square, cubic, hn::Sub(linear, factor)), hn::Set(d, kLinearLow))));
   const V u = hn::Mul(y, factor);
   return TimesSigmoid(x, u, hn::MulAdd(y, factor_low, hn::MulSub(y, factor, u)));
-}
-
-/// |x|. Not Abs, for which GCC takes the mask from a general register.
-template <FloatVector V>
-HWY_INLINE V Magnitude(V x) {
-  return hn::AndNot(hn::Set(hn::DFromV<V>(), -0.0f), x);
-}
-
-/// x or 0; of -inf NaN, as -inf * 0 is.
-template <FloatVector V>
-HWY_INLINE V PositivePart(V x) {
-  return hn::Sub(x, hn::Min(x, hn::Zero(hn::DFromV<V>())));
 }
 
 /// x times the normal distribution function: of t = |x|, max(x, 0) - t q of q = erfc(t / sqrt(2)) /
@@ -169,7 +170,7 @@ HWY_INLINE V Softplus(V x) {
   const hn::DFromV<V> d;
   const V e = Exp(hn::Neg(hn::Abs(x)));  // NaN of NaN
   const V above = hn::IfThenElseZero(hn::Gt(x, hn::Zero(d)), x);
-  if constexpr (kHasLogTable<V>) {
+  if constexpr (kHasTablesOf<V>) {
     return hn::Add(above, Log1pOfUnit(e));
   } else {
     return hn::Add(above, Log1p(e));

@@ -7,16 +7,11 @@
 #endif
 
 #include "kiln/core/version.h"
-#include "kiln/math/constants-inl.h"
+#include "kiln/math/table-inl.h"
 
 KILN_BEFORE_NAMESPACE();
 namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
-
-template <class V>
-using ConstantsOf = MathConstants<LaneOf<V>>;
-template <class V>
-using BitsTagOf = TagFor<typename ConstantsOf<V>::Bits, hn::DFromV<V>>;
 
 /// x, or low if that is more; NaN stays.
 template <FloatVector V>
@@ -88,27 +83,10 @@ HWY_INLINE V SmallExp(V r) {
 // has five more bits, and r is as small as needs a cubic only: 13 instructions, otherwise 15.
 
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
-constexpr bool kHasTables = true;
-
 /// The last place of a sum with it is that of n.
 template <typename X>
 constexpr X ScaledMagic() {
   return std::is_same_v<X, float> ? X{0x1.8p18f} : MathConstants<X>::kMagic;
-}
-
-/// In each lane the entry of its index, of which the low five bits count.
-template <FloatVector V>
-HWY_INLINE V EntryOf(const float (&table)[32], hn::Vec<BitsTagOf<V>> index) {
-  const __m512 low = _mm512_load_ps(table), high = _mm512_load_ps(table + 16);
-  if constexpr (sizeof(V) == 64) {
-    return V{_mm512_permutex2var_ps(low, index.raw, high)};
-  } else if constexpr (sizeof(V) == 32) {
-    const __m512i wide = _mm512_castsi256_si512(index.raw);
-    return V{_mm512_castps512_ps256(_mm512_permutex2var_ps(low, wide, high))};
-  } else {
-    const __m512i wide = _mm512_castsi128_si512(index.raw);
-    return V{_mm512_castps512_ps128(_mm512_permutex2var_ps(low, wide, high))};
-  }
 }
 
 /// 2^(k / 32)
@@ -151,7 +129,6 @@ HWY_INLINE V ApplyScale(V product, V scale) {
   }
 }
 #else
-constexpr bool kHasTables = false;
 
 template <typename X>
 constexpr X ScaledMagic() {

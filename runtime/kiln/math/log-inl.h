@@ -181,9 +181,6 @@ V Log1pOfUnit(V x) = delete;
 
 #endif
 
-template <FloatVector V>
-constexpr bool kHasLogTable = kHasTables&& std::is_same_v<LaneOf<V>, float>;
-
 // ---- By a polynomial: x = 2^e (1 + f), with 1 + f between sqrt(0.5) and sqrt(2).
 
 /// Splits a positive normal x; gives f, and sets e.
@@ -280,7 +277,7 @@ HWY_INLINE V Log1pByPolynomial(V u, V lost) {
 
 template <FloatVector V>
 HWY_INLINE V Log(V x) {
-  if constexpr (kHasLogTable<V>) {
+  if constexpr (kHasTablesOf<V>) {
     return LogByTable(x);
   } else {
     return LogByPolynomial(x);
@@ -289,7 +286,7 @@ HWY_INLINE V Log(V x) {
 
 template <FloatVector V>
 HWY_INLINE V Log2(V x) {
-  if constexpr (kHasLogTable<V>) {
+  if constexpr (kHasTablesOf<V>) {
     return Log2ByTable(x);
   } else {
     return Log2ByPolynomial(x);
@@ -306,7 +303,7 @@ HWY_INLINE V Log1p(V x) {
   const V more = hn::IfThenElse(large, one, x);
   const V less = hn::IfThenElse(large, x, one);
   const V lost = hn::Sub(more, hn::Sub(u, less));
-  if constexpr (kHasLogTable<V>) {
+  if constexpr (kHasTablesOf<V>) {
     return CopySignOf(Log1pByTable(x, u, lost), x);
   } else {
     return CopySignOf(Log1pByPolynomial(u, lost), x);

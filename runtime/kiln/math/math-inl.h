@@ -3,9 +3,10 @@
 //
 //   Exp Exp2                                       exp-inl.h
 //   Log Log2 Log1p                                 log-inl.h
-//   Tanh SqrtOf Rsqrt Cbrt                         here
-//   Sin Cos Tan Erf                                trigonometry-inl.h
-//   Erfc                                           erfc-inl.h
+//   SqrtOf Rsqrt Cbrt                              here
+//   Sin Cos Tan                                    trigonometry-inl.h
+//   Erf Erfc                                       erf-inl.h
+//   Tanh                                           tanh-inl.h
 //   Expm1 Sinh Cosh Asinh Acosh Atanh              hyperbolic-inl.h
 //   Sigmoid Silu Gelu GeluTanh Softplus            activations-inl.h (Relu: values-inl.h)
 //   Atan2 Atan Asin Acos                           angle-inl.h
@@ -19,9 +20,6 @@
 //                f32     f64
 //   Exp          1.1     1.1
 //   Exp2         1.1     1.2
-//   Log Log1p    0.9     0.9
-//   Log2         1.8     1.6
-//   Tanh         1.4     2.6
 //   SqrtOf       0.5     0.5
 //   Rsqrt        1.5     1.5
 //   Cbrt         1.0     0.9
@@ -39,35 +37,6 @@
 KILN_BEFORE_NAMESPACE();
 namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
-
-/// Of e = exp(2 |x|), (e - 1) / (e + 1), where e - 1 is exact near 0; f32 has 1 - 2 / (e + 1) and a
-/// polynomial near 0, which loses less.
-template <FloatVector V>
-HWY_INLINE V Tanh(V x) {
-  using C = ConstantsOf<V>;
-  const hn::DFromV<V> d;
-  const V one = hn::Set(d, 1);
-  const V two = hn::Set(d, 2);
-  const V y = ClampKeepingNaN(hn::Abs(x), 0, C::kTanhHigh);
-  const V twice = hn::Add(y, y);
-  const V magic = hn::Set(d, C::kMagic);
-  const V n_magic = hn::MulAdd(twice, hn::Set(d, C::kLog2E), magic);
-  const V n = hn::Sub(n_magic, magic);
-  const V r =
-      hn::NegMulAdd(n, hn::Set(d, C::kLn2Low), hn::NegMulAdd(n, hn::Set(d, C::kLn2High), twice));
-  const V q = hn::MulAdd(hn::Mul(r, r), ExpTail(r), r);  // exp(r) - 1
-  const V power = PowerOfTwo(n_magic, hn::Set(BitsTagOf<V>(), C::kBias));
-  if constexpr (std::is_same_v<LaneOf<V>, float>) {
-    const V e = hn::MulAdd(power, q, power);
-    const V far = hn::Sub(one, hn::Div(two, hn::Add(e, one)));
-    const V z = hn::Mul(x, x);
-    const V near = hn::MulAdd(hn::Mul(z, x), TanhTail(z), x);
-    return CopySignOf(hn::IfThenElse(hn::Lt(y, hn::Set(d, 0.625f)), near, far), x);
-  } else {
-    const V e_minus_1 = hn::MulAdd(power, q, hn::Sub(power, one));
-    return CopySignOf(hn::Div(e_minus_1, hn::Add(e_minus_1, two)), x);
-  }
-}
 
 // ---- Roots.
 
@@ -131,10 +100,6 @@ HWY_INLINE X Exp2(X x) {
   return FromOneLane(Exp2(ToOneLane(x)));
 }
 template <FloatScalar X>
-HWY_INLINE X Tanh(X x) {
-  return FromOneLane(Tanh(ToOneLane(x)));
-}
-template <FloatScalar X>
 HWY_INLINE X Log(X x) {
   return FromOneLane(Log(ToOneLane(x)));
 }
@@ -165,8 +130,9 @@ HWY_AFTER_NAMESPACE();
 
 #include "kiln/math/activations-inl.h"
 #include "kiln/math/angle-inl.h"
-#include "kiln/math/erfc-inl.h"
+#include "kiln/math/erf-inl.h"
 #include "kiln/math/hyperbolic-inl.h"
 #include "kiln/math/power-inl.h"
+#include "kiln/math/tanh-inl.h"
 
 #endif  // KILN_MATH_INL_H_

@@ -1,9 +1,8 @@
-// Sin, Cos, Tan and Erf; see math-inl.h. Largest errors in units of the last place:
+// Sin, Cos and Tan; see math-inl.h. Largest errors in units of the last place:
 //
 //              f32    f64
 //   Sin Cos    1.6    1.6    beyond 1e5 (f32) and 1e6, and without fused multiply-add, as Tan: the
 //   Tan        2.8    2.9    C library
-//   Erf        1.2    1.2    f64: the C library
 #if defined(KILN_TRIGONOMETRY_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
 #ifdef KILN_TRIGONOMETRY_INL_H_
 #undef KILN_TRIGONOMETRY_INL_H_
@@ -90,26 +89,6 @@ HWY_INLINE V Tan(V x) {
   return TrigOf<Trig::kTan>(x);
 }
 
-/// Of f32: x plus a polynomial near 0, and 1 - exp(polynomial) elsewhere. f64: the C library's.
-template <FloatVector V>
-HWY_INLINE V Erf(V x) {
-  if constexpr (std::is_same_v<LaneOf<V>, double>) {
-    return LaneByLane([](double lane) { return std::erf(lane); }, x);
-  } else {
-    const hn::DFromV<V> d;
-    const V t = ClampKeepingNaN(hn::Abs(x), 0.0f, 4.0f);
-    const V z = hn::Mul(x, x);
-    const V near = Polynomial(z, 1.28379166e-1f, -3.76125336e-1f, 1.12819925e-1f, -2.67681349e-2f,
-                              4.99119423e-3f, -5.96761703e-4f);
-    const V low = hn::MulAdd(near, x, x);
-    const V far = Polynomial(t, -1.28717512e-1f, -6.34846687e-1f, -1.06777877e-1f, 2.42546219e-2f,
-                             -3.88396438e-3f, 3.83197126e-4f, -1.72853470e-5f);
-    const V high = hn::Sub(hn::Set(d, 1.0f), Exp(hn::MulSub(far, t, t)));
-    const auto is_low = hn::Lt(t, hn::Set(d, 0.927734375f));
-    return hn::IfThenElse(is_low, low, CopySignOf(high, x));
-  }
-}
-
 template <FloatScalar X>
 HWY_INLINE X Sin(X x) {
   return FromOneLane(Sin(ToOneLane(x)));
@@ -121,10 +100,6 @@ HWY_INLINE X Cos(X x) {
 template <FloatScalar X>
 HWY_INLINE X Tan(X x) {
   return FromOneLane(Tan(ToOneLane(x)));
-}
-template <FloatScalar X>
-HWY_INLINE X Erf(X x) {
-  return FromOneLane(Erf(ToOneLane(x)));
 }
 
 }  // namespace HWY_NAMESPACE

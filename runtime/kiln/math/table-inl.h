@@ -1,0 +1,57 @@
+// Tables of 32 floats from which one instruction takes 16 lanes, with AVX-512.
+#if defined(KILN_TABLE_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
+#ifdef KILN_TABLE_INL_H_
+#undef KILN_TABLE_INL_H_
+#else
+#define KILN_TABLE_INL_H_
+#endif
+
+#include "kiln/core/version.h"
+#include "kiln/math/constants-inl.h"
+
+KILN_BEFORE_NAMESPACE();
+namespace kiln::inline KILN_ABI {
+namespace HWY_NAMESPACE {
+
+template <class V>
+using ConstantsOf = MathConstants<LaneOf<V>>;
+template <class V>
+using BitsTagOf = TagFor<typename ConstantsOf<V>::Bits, hn::DFromV<V>>;
+
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+constexpr bool kHasTables = true;
+
+/// In each lane the entry of its index, of which the low five bits count.
+template <FloatVector V>
+HWY_INLINE V EntryOf(const float (&table)[32], hn::Vec<BitsTagOf<V>> index) {
+  const __m512 low = _mm512_load_ps(table), high = _mm512_load_ps(table + 16);
+  if constexpr (sizeof(V) == 64) {
+    return V{_mm512_permutex2var_ps(low, index.raw, high)};
+  } else if constexpr (sizeof(V) == 32) {
+    const __m512i wide = _mm512_castsi256_si512(index.raw);
+    return V{_mm512_castps512_ps256(_mm512_permutex2var_ps(low, wide, high))};
+  } else {
+    const __m512i wide = _mm512_castsi128_si512(index.raw);
+    return V{_mm512_castps512_ps128(_mm512_permutex2var_ps(low, wide, high))};
+  }
+}
+
+/// A polynomial in v, of which a table has the coefficients for each power; or what it is from the
+/// power kFirst on, divided by that.
+template <size_t kFirst = 0, size_t kCount, FloatVector V>
+HWY_INLINE V PolynomialByTable(const float (&table)[kCount][32], V v, hn::Vec<BitsTagOf<V>> index) {
+  V sum = EntryOf<V>(table[kCount - 1], index);
+  for (size_t k = kCount - 1; k-- > kFirst;) sum = hn::MulAdd(sum, v, EntryOf<V>(table[k], index));
+  return sum;
+}
+#else
+constexpr bool kHasTables = false;
+#endif
+
+template <FloatVector V>
+constexpr bool kHasTablesOf = kHasTables&& std::is_same_v<LaneOf<V>, float>;
+
+}  // namespace HWY_NAMESPACE
+}  // namespace kiln::inline KILN_ABI
+HWY_AFTER_NAMESPACE();
+#endif  // KILN_TABLE_INL_H_
