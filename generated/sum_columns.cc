@@ -60,8 +60,9 @@ static void RunStep(const Step& step) {
   ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
     at.Store(at.Splat(0.0f), value_0.At(n_i));
   });
-  ForRows(bm, [&](auto rows, size_t first) KILN_INLINE_ATTR {
+  ForRows(bm, RowsToAdd(x, x.stride[0], n_size), [&](auto rows, size_t first) KILN_INLINE_ATTR {
     ForLanes(kFloats, n_size, [&](auto at, size_t n_i) KILN_INLINE_ATTR {
+      PrefetchRowsToAdd(rows, x.At(first, n_i), x.stride[0]);
       const auto value_0_0 = at.Load(value_0.At(n_i));
       auto value_1 = value_0_0;
       for (size_t m_i = first; m_i < first + rows(); ++m_i) {

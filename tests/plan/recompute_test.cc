@@ -35,5 +35,33 @@ TEST_CASE("a function, or what is made of three elements, is kept") {
   CHECK(Keeps("  let v = x * y * g\n  o = x * y * (v - max(v, axis=1, keep=true))\n"));
 }
 
+/// Whether the widened x is kept, of blocks of `shape`, with such lines for its output.
+bool KeepsWidened(const std::string& shape, const std::string& statements,
+                  const std::string& output = "") {
+  const std::string spec = "kernel: k\ninputs: {x: \"bf16" + shape +
+                           "\"}\noutputs:\n  o: {array: \"bf16" + shape + "\"" + output +
+                           "}\nbody: |\n  let v = f32(x)\n" + statements;
+  return Has(ToString(*PlanOf(spec).plan), "\nvalue v#");
+}
+
+TEST_CASE("a block of narrow floats is widened where it is read, unless it is small") {
+  const std::string of_sums = "  o = bf16(v - sum(v, axis=0, keep=true))\n";
+  CHECK_FALSE(KeepsWidened("[n, m]", of_sums));
+  CHECK_FALSE(KeepsWidened("[32, 512]", of_sums));
+  CHECK(KeepsWidened("[16, 512]", of_sums));
+  // A row stays in the L1.
+  CHECK(KeepsWidened("[n, m]", "  o = bf16(v - sum(v, axis=1, keep=true))\n"));
+}
+
+TEST_CASE(
+    "a widened block is kept where turns read it, elements elsewhere, or its input may change") {
+  CHECK(KeepsWidened("[n, m]",
+                     "  o = bf16(0)\n"
+                     "  for i in range(100):\n"
+                     "    o = bf16(f32(o) * sum(v, axis=0, keep=true) + v)\n"));
+  CHECK(KeepsWidened("[n, m]", "  o = bf16(roll(v, 1, axis=0) - sum(v, axis=0, keep=true))\n"));
+  CHECK(KeepsWidened("[n, m]", "  o = bf16(v - sum(v, axis=0, keep=true))\n", ", alias: x"));
+}
+
 }  // namespace
 }  // namespace kiln

@@ -5,9 +5,9 @@
 //   Expm1      1.2    2.1
 //   Sinh       1.7    2.2
 //   Cosh       1.7    1.5
-//   Asinh      1.4    1.4
-//   Acosh      1.3    1.5
-//   Atanh      1.8    1.8
+//   Asinh      2.0    1.4
+//   Acosh      2.0    1.5
+//   Atanh      2.3    1.8
 #if defined(KILN_HYPERBOLIC_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
 #ifdef KILN_HYPERBOLIC_INL_H_
 #undef KILN_HYPERBOLIC_INL_H_

@@ -1,9 +1,9 @@
 // Log, Log2 and Log1p of vectors; see math-inl.h. Largest errors in units of the last place:
 //
 //              f32    f64
-//   Log        0.9    0.9    f32 by a table 1.0
-//   Log2       1.8    1.6    f32 by a table 1.6
-//   Log1p      0.9    0.9    f32 by a table 1.0
+//   Log        0.9    0.9
+//   Log2       1.8    1.6    f32 by a table 1.3
+//   Log1p      0.9    0.9    f32 by a table 1.3
 #if defined(KILN_LOG_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
 #ifdef KILN_LOG_INL_H_
 #undef KILN_LOG_INL_H_
