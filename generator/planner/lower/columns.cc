@@ -11,16 +11,10 @@
 namespace kiln {
 namespace {
 
-bool IsSquare(const Node& node) {
-  if (node.op != Op::kPow || node.args[1]->op != Op::kConst) return false;
-  const Node& exponent = *node.args[1];
-  return IsFloat(exponent.dtype) ? exponent.float_value == 2 : exponent.int_value == 2;
-}
-
 /// Whether each element takes a slow operation. What gets memory anyway takes none.
 bool TakesLong(const Node& node) {
   if (!IsElementwise(node.op)) return false;
-  if (RowOf(node.op).cpu != CpuCost::kFast && !IsSquare(node)) return true;
+  if (RowOf(node.op).cpu != CpuCost::kFast && FactorsOf(node) == 0) return true;
   return std::any_of(node.args.begin(), node.args.end(),
                      [](const NodePtr& arg) { return TakesLong(*arg); });
 }

@@ -34,6 +34,10 @@ struct IntegerBounds {
   std::optional<Size> high;  // inclusive
 };
 
+/// How many factors a power is computed as the product of, as its exponent is a small constant;
+/// 0: it is not.
+int FactorsOf(const Node& node);
+
 /// Turns statements into stages. An expression is lowered for one point of its tile; what cannot
 /// be said of a single point (a dot, a reduction, a concatenation) gets a buffer and stages of its
 /// own in front of the statement that needs it.

@@ -128,8 +128,18 @@ ElementPtr Lowering::Mean(const Node& node, const Point& point) {
                 {SumOf(node, point), CastTo(Scalar(*count.ToNode()), node.dtype)});
 }
 
+int FactorsOf(const Node& node) {
+  if (node.op != Op::kPow || node.args[1]->op != Op::kConst) return 0;
+  const Node& exponent = *node.args[1];
+  const double power =
+      IsFloat(exponent.dtype) ? exponent.float_value : static_cast<double>(exponent.int_value);
+  const bool may_round_twice = node.dtype == DType::kF32 || node.dtype == DType::kF64;
+  return power == 2 || (may_round_twice && (power == 3 || power == 4)) ? static_cast<int>(power)
+                                                                       : 0;
+}
+
 ElementPtr Lowering::Elementwise(const Node& node, const Point& point) {
-  Op op = node.op;
+  const Op op = node.op;
   std::vector<ElementPtr> args;
   const bool lazy = ClassOf(op) == OpClass::kLazy;
   for (const NodePtr& arg : node.args) {
@@ -141,19 +151,17 @@ ElementPtr Lowering::Elementwise(const Node& node, const Point& point) {
                                              : Value(*arg, at));
   }
   if (MayHaveNoValue(node)) args.push_back(MakeElement(node.dtype, element::NoValue{}));
-  // A square needs no power.
-  const auto* exponent = op == Op::kPow ? As<element::Constant>(*args[1]) : nullptr;
-  if (exponent &&
-      (IsFloat(args[1]->dtype) ? exponent->float_value == 2 : exponent->int_value == 2)) {
-    op = Op::kMul;
-    args[1] = args[0];
-  }
   // A cast from index arithmetic to itself changes nothing.
   if (op == Op::kCast && args[0]->dtype == node.dtype) return args[0];
   const bool checked =
       MayOverflow(node, kernel_, [this](LocalId local) { return RangeOfLocal(local); });
-  return MakeOp(op, node.dtype, std::move(args),
-                checked ? kernel_.source->Locate(node.span.begin).line : 0);
+  const int line = checked ? kernel_.source->Locate(node.span.begin).line : 0;
+  const int factors = FactorsOf(node);
+  if (factors == 0) return MakeOp(op, node.dtype, std::move(args), line);
+  const ElementPtr& x = args[0];
+  const ElementPtr square = MakeOp(Op::kMul, node.dtype, {x, x}, line);
+  return factors == 2 ? square
+                      : MakeOp(Op::kMul, node.dtype, {square, factors == 3 ? x : square}, line);
 }
 
 /// `name`: none for a prefetch array, whose elements are checked as they are read.

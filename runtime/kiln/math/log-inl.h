@@ -76,42 +76,62 @@ alignas(64) constexpr LogTable kLog1pTable = {
 
 template <FloatVector V>
 HWY_INLINE V MantissaAroundOne(V x) {
+  constexpr bool kFloat = std::is_same_v<LaneOf<V>, float>;
   constexpr auto kInterval = _MM_MANT_NORM_p75_1p5;
   constexpr auto kSign = _MM_MANT_SIGN_nan;
-  if constexpr (sizeof(V) == 64) {
+  if constexpr (sizeof(V) == 64 && kFloat) {
     return V{_mm512_getmant_ps(x.raw, kInterval, kSign)};
-  } else if constexpr (sizeof(V) == 32) {
+  } else if constexpr (sizeof(V) == 64) {
+    return V{_mm512_getmant_pd(x.raw, kInterval, kSign)};
+  } else if constexpr (sizeof(V) == 32 && kFloat) {
     return V{_mm256_getmant_ps(x.raw, kInterval, kSign)};
-  } else {
+  } else if constexpr (sizeof(V) == 32) {
+    return V{_mm256_getmant_pd(x.raw, kInterval, kSign)};
+  } else if constexpr (kFloat) {
     return V{_mm_getmant_ps(x.raw, kInterval, kSign)};
+  } else {
+    return V{_mm_getmant_pd(x.raw, kInterval, kSign)};
   }
 }
 
 /// The exponent of the first digit.
 template <FloatVector V>
-HWY_INLINE V ExponentOf(V x) {
-  if constexpr (sizeof(V) == 64) {
+HWY_INLINE V FirstExponent(V x) {
+  constexpr bool kFloat = std::is_same_v<LaneOf<V>, float>;
+  if constexpr (sizeof(V) == 64 && kFloat) {
     return V{_mm512_getexp_ps(x.raw)};
-  } else if constexpr (sizeof(V) == 32) {
+  } else if constexpr (sizeof(V) == 64) {
+    return V{_mm512_getexp_pd(x.raw)};
+  } else if constexpr (sizeof(V) == 32 && kFloat) {
     return V{_mm256_getexp_ps(x.raw)};
-  } else {
+  } else if constexpr (sizeof(V) == 32) {
+    return V{_mm256_getexp_pd(x.raw)};
+  } else if constexpr (kFloat) {
     return V{_mm_getexp_ps(x.raw)};
+  } else {
+    return V{_mm_getexp_pd(x.raw)};
   }
+}
+
+/// The mantissa of x between 3/4 and 3/2; sets its exponent.
+template <FloatVector V>
+HWY_INLINE V SplitAroundOne(V x, V& e) {
+  const V one = hn::Set(hn::DFromV<V>(), 1);
+  const V m = MantissaAroundOne(x);
+  e = FirstExponent(x);
+  e = hn::IfThenElse(hn::Lt(m, one), hn::Add(e, one), e);
+  return m;
 }
 
 /// x as 2^e c (1 + r): 1 / c and the logarithm of c.
 template <FloatVector V>
 struct SplitByTable {
   HWY_INLINE SplitByTable(V x, const LogTable& table) {
-    const hn::DFromV<V> d;
-    const V one = hn::Set(d, 1);
-    const V m = MantissaAroundOne(x);
-    e = ExponentOf(x);
-    e = hn::IfThenElse(hn::Lt(m, one), hn::Add(e, one), e);
+    const V m = SplitAroundOne(x, e);
     const auto entry = hn::ShiftRight<18>(hn::BitCast(BitsTagOf<V>(), m));
     inverse = EntryOf<V>(table.inverse, entry);
     log = EntryOf<V>(table.log, entry);
-    r = hn::MulSub(m, inverse, one);
+    r = hn::MulSub(m, inverse, hn::Set(hn::DFromV<V>(), 1));
   }
 
   V e, inverse, log, r;

@@ -1,4 +1,4 @@
-// Tables of 32 floats from which one instruction takes 16 lanes, with AVX-512.
+// Tables of 32 floats from which one instruction takes 16 lanes, and of 16 doubles, with AVX-512.
 #if defined(KILN_TABLE_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
 #ifdef KILN_TABLE_INL_H_
 #undef KILN_TABLE_INL_H_
@@ -33,6 +33,21 @@ HWY_INLINE V EntryOf(const float (&table)[32], hn::Vec<BitsTagOf<V>> index) {
   } else {
     const __m512i wide = _mm512_castsi128_si512(index.raw);
     return V{_mm512_castps512_ps128(_mm512_permutex2var_ps(low, wide, high))};
+  }
+}
+
+/// The same of doubles, by the low four bits.
+template <FloatVector V>
+HWY_INLINE V EntryOf(const double (&table)[16], hn::Vec<BitsTagOf<V>> index) {
+  const __m512d low = _mm512_load_pd(table), high = _mm512_load_pd(table + 8);
+  if constexpr (sizeof(V) == 64) {
+    return V{_mm512_permutex2var_pd(low, index.raw, high)};
+  } else if constexpr (sizeof(V) == 32) {
+    const __m512i wide = _mm512_castsi256_si512(index.raw);
+    return V{_mm512_castpd512_pd256(_mm512_permutex2var_pd(low, wide, high))};
+  } else {
+    const __m512i wide = _mm512_castsi128_si512(index.raw);
+    return V{_mm512_castpd512_pd128(_mm512_permutex2var_pd(low, wide, high))};
   }
 }
 
