@@ -317,6 +317,13 @@ template <FloatVector V>
 HWY_INLINE V Log1p(V x) {
   const hn::DFromV<V> d;
   const V one = hn::Set(d, 1);
+  if constexpr (kHasTablesOf<V>) {
+    // As numbers, bits of +0 to 1 are less than any others. Exponentials of negative numbers are
+    // such.
+    const BitsTagOf<V> du;
+    const auto is_unit = hn::Lt(hn::BitCast(du, x), hn::Set(du, 0x3F800001u));
+    if (hn::AllTrue(du, is_unit)) return Log1pOfUnit(x);
+  }
   const V u = hn::Add(x, one);
   // What u lacks, exact: the smaller of the two is subtracted last.
   const auto large = hn::Gt(x, one);
