@@ -106,6 +106,9 @@ struct Rows {
   // rows that have had theirs, too, and rows are left over where there are too few of them.
   Stages rest = {};
   bool again = false;
+  // Those of two loops, `loop` and the one in `others`, in any order: that of an input, of which
+  // this is an element, if that is in memory.
+  std::vector<Place> in_order_of = {};
 };
 struct EachRow {
   LoopId loop;
@@ -324,7 +327,11 @@ void ForEachPart(Of& of, const Use& use) requires std::same_as<std::remove_const
   MatchKind(
       of.what, [&](ConstLike<Of, stage::Loop>& s) { use(s.loop), use(s.body); },
       [&](ConstLike<Of, Lanes>& s) { use(s.loop), all(s.prefetches), use(s.body); },
-      [&](ConstLike<Of, Rows>& s) { use(s.loop), all(s.others), use(s.body), use(s.rest); },
+      [&](ConstLike<Of, Rows>& s) {
+        use(s.loop), all(s.others);
+        for (auto& place : s.in_order_of) use(place, Access::kNames);
+        use(s.body), use(s.rest);
+      },
       [&](ConstLike<Of, EachRow>& s) {
         use(s.loop);
         for (auto& column : s.columns) use(column, Access::kNames);

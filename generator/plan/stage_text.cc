@@ -154,6 +154,11 @@ void StageText::One(const Stage& of, int indent) {
       },
       [&](const Lanes& s) { LaneLines(s, indent); },
       [&](const Rows& s) {
+        if (!s.in_order_of.empty()) {
+          line("loops " + over(s.loop) + ", " + over(s.others.front()) + ", or in the order of " +
+               PlaceText(s.in_order_of.front()));
+          return within(s.body);
+        }
         std::string rows = s.others.empty() ? "" : ", " + LoopName(s.loop);
         for (const LoopId other : s.others) rows += ", " + LoopName(other);
         line((s.as_lanes ? "as many rows as lanes over " : "some rows at a time over ") +

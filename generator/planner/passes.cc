@@ -34,6 +34,7 @@
 #include "generator/planner/fuse/rows/chosen_rows.h"
 #include "generator/planner/fuse/rows/four_rows.h"
 #include "generator/planner/fuse/rows/one_pass.h"
+#include "generator/planner/fuse/rows/read_order.h"
 #include "generator/planner/fuse/rows/row_values.h"
 #include "generator/planner/fuse/rows/rows_together.h"
 #include "generator/planner/fuse/rows/short_rows.h"
@@ -290,6 +291,7 @@ void Hoist(Planning& p) {
 void TurnNests(Planning& p) { TurnAcross(p.plan); }
 void JoinRows(Planning& p) { TakeRowsTogether(p.plan); }
 void JoinFourRows(Planning& p) { TakeFourRows(p.plan); }
+void FollowInputs(Planning& p) { FollowReads(p.plan); }
 void AskAhead(Planning& p) { AskForChosenRows(p.plan); }
 void WidenLanes(Planning& p) { FindWideLanes(p.plan); }
 void Stream(Planning& p) { FindStreams(p.plan); }
@@ -355,6 +357,8 @@ constexpr Pass kPasses[] = {
     {"rows", JoinRows, "rows that are added up, or share what they read, are taken some at a time"},
     {"four-rows", JoinFourRows,
      "rows whose lanes go through turns, or share windows, are computed four at a time"},
+    {"read-order", FollowInputs,
+     "rows that are read across an input are taken in its order where it comes from memory"},
     {"chosen", AskAhead, "rows that indices in memory choose are asked for ahead"},
     {"wide", WidenLanes, "lanes of 64 bits are half as many"},
     {"stream", Stream, "an output that a pass does nothing but write may go past the caches"},

@@ -165,7 +165,7 @@ void BodyView::LaneLoop(const stage::Lanes& lanes, Fields* fields) {
   // and load its fields again after each store.
   const bool turns = std::any_of(lanes.body.begin(), lanes.body.end(),
                                  [](const Stage& s) { return Is<stage::For>(s); });
-  fields->Set("lanes_attribute", in_rows_ || turns ? "KILN_INLINE_ATTR" : "HWY_ATTR");
+  fields->Set("lanes_attribute", in_rows_ || in_both_ || turns ? "KILN_INLINE_ATTR" : "HWY_ATTR");
   loaded_.clear();
   fields->SetList("body", List(lanes.body));
   lanes_ = {};
@@ -178,7 +178,14 @@ void BodyView::SomeRows(const stage::Rows& rows, Fields* fields) {
   const auto* lanes = As<stage::Lanes>(rows.body.front());
   const std::string tag = rows.as_lanes && lanes ? LanesTag(*lanes) + ", " : "";
   const std::string count = Count(plan_[rows.loop].space);
-  if (rows.others.empty()) {
+  if (!rows.in_order_of.empty()) {
+    const Place& read = rows.in_order_of.front();
+    const LoopId inner = rows.others.front();
+    fields->Set("rows_call", "ForBoth(" + count + ", " + Count(plan_[inner].space) +
+                                 ", ReadOrder(" + names_[read.buffer] + ", " + Stride(read, inner) +
+                                 "), ");
+    fields->Set("rows_arguments", "size_t " + LoopName(rows.loop) + ", size_t " + LoopName(inner));
+  } else if (rows.others.empty()) {
     fields->Set("rows_call", "ForRows(" + tag + count + ", " + (lanes ? RowsToAdd(*lanes) : ""));
     fields->Set("rows_arguments", "auto rows, size_t first");
     loops_[rows.loop] = "first";
@@ -188,9 +195,10 @@ void BodyView::SomeRows(const stage::Rows& rows, Fields* fields) {
     fields->Set("rows_call", (rows.again ? "CoverFourRows(" : "ForFourRows(") + count + ", ");
     fields->Set("rows_arguments", each);
   }
-  in_rows_ = true;
+  in_rows_ = rows.in_order_of.empty();
+  in_both_ = !in_rows_;
   fields->SetList("body", List(rows.body));
-  in_rows_ = false;
+  in_rows_ = in_both_ = false;
   for (const LoopId other : rows.others) LeaveLoop(other);
   LeaveLoop(rows.loop);
   fields->SetFlag("has_rest", !rows.rest.empty());

@@ -84,6 +84,7 @@ class BodyView {
   std::string Vector(const ElementPtr& e, std::vector<std::string>* lines, bool whole = false);
   bool IsLoaded(const Place& from) const;
   std::string VectorLoad(const Place& from, std::vector<std::string>* lines);
+  const Place* CopiedBy(const stage::Store& store) const;
   std::string TextOfLoad(const Place& from, std::vector<std::string>* lines);
   bool CountsUp(const Element& e) const;
   std::optional<size_t> ChosenDimension(const Place& place) const;
@@ -128,7 +129,8 @@ class BodyView {
   std::map<SpaceId, std::string> counts_;  // names of extents
   std::vector<std::string> count_definitions_;
   LoopId lanes_;                                        // the lane loop around
-  bool in_rows_ = false;                                // which is in one over some at a time
+  bool in_rows_ = false;                                // which is in one over some at a time,
+  bool in_both_ = false;                                // or in one over those of two loops
   std::vector<BufferId> streamed_;                      // what it stores past the caches
   std::set<VariableId> vectors_;                        // variables that are vectors
   std::vector<std::pair<Place, std::string>> loaded_;   // in this lane body

@@ -169,8 +169,28 @@ std::string BodyView::VectorToStore(ElementPtr value, DType type, std::vector<st
   return VectorToRound(value, type, lines, whole);
 }
 
+/// Where the elements of 16 bits are that a store moves as they are, as to widen and to round them
+/// takes longer; null: it stores something else.
+const Place* BodyView::CopiedBy(const stage::Store& store) const {
+  const Place* const from = LoadedBy(*store.value);
+  if (!from || store.mask || !store.row.empty() || !columns_.empty() || IsLoaded(*from))
+    return nullptr;
+  const DType dtype = plan_[from->buffer].dtype;
+  const bool wraps = !from->at.empty() && from->at.back().around;
+  return RowOf(dtype).bits == 16 && !wraps && plan_[store.place.buffer].dtype == dtype &&
+                 AreNeighbours(plan_, *from, lanes_) && AreNeighbours(plan_, store.place, lanes_)
+             ? from
+             : nullptr;
+}
+
 void BodyView::VectorStore(const stage::Store& store, std::vector<std::string>* lines) {
   const Buffer& buffer = plan_[store.place.buffer];
+  const bool cached = !streamed_.empty() && !IsStreamed(store.place.buffer);
+  const std::string at = cached ? "at.Cached()" : "at";
+  if (const Place* const from = CopiedBy(store)) {
+    lines->push_back(at + ".Copy(" + Pointer(*from) + ", " + Pointer(store.place) + ");");
+    return ForgetLoadsOf(store.place.buffer);
+  }
   const std::string text = VectorToStore(store.value, buffer.dtype, lines, store.mask == nullptr);
   const std::string to = Pointer(store.place);
   if (!store.row.empty()) {
@@ -187,8 +207,7 @@ void BodyView::VectorStore(const stage::Store& store, std::vector<std::string>* 
   } else if (store.mask) {
     lines->push_back("at.StoreIf(" + Vector(store.mask, lines) + ", " + text + ", " + to + ");");
   } else if (AreNeighbours(plan_, store.place, lanes_)) {
-    const bool cached = !streamed_.empty() && !IsStreamed(store.place.buffer);
-    lines->push_back((cached ? "at.Cached().Store(" : "at.Store(") + text + ", " + to + ");");
+    lines->push_back(at + ".Store(" + text + ", " + to + ");");
   } else {
     lines->push_back("at.StoreStrided(" + text + ", " + to + ", " + Stride(store.place, lanes_) +
                      LikelyStride(store.place, lanes_) + ");");

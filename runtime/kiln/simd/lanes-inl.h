@@ -300,6 +300,13 @@ struct Whole : AtLanes<D, Whole<D>> {
     else
       hn::StoreU(ToStorage<T>(v), d, RawPointer(p));
   }
+
+  /// Elements as they are, which narrow ones need not be widened for.
+  template <typename T>
+  HWY_INLINE void Copy(const T* from, T* to) const {
+    const TagFor<RawBits<T>, D> d;
+    hn::StoreU(hn::LoadU(d, RawPointer(from)), d, RawPointer(to));
+  }
 };
 
 /// The first `count` lanes of a vector, fewer than it has; 0 is none.
@@ -345,6 +352,12 @@ struct Part : AtLanes<D, Part<D>> {
       StorePackedOneByOne(d, ToStorage<T>(v), p, 1, count);
     else
       StoreFirst(d, ToStorage<T>(v), RawPointer(p), count);
+  }
+
+  template <typename T>
+  HWY_INLINE void Copy(const T* from, T* to) const {
+    const TagFor<RawBits<T>, D> d;
+    StoreFirst(d, LoadFirst(d, RawPointer(from), count), RawPointer(to), count);
   }
 };
 

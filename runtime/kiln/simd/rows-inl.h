@@ -85,6 +85,41 @@ HWY_INLINE void PrefetchRowsToAdd(Rows rows, const T* element, ptrdiff_t apart) 
   }
 }
 
+/// In which order the rows of two loops are taken that read an input across the order of its own:
+/// so many of the inner loop's at a time, for each of the outer one's.
+struct ReadOrder {
+  /// `to_inner`: from a row to the inner loop's next. Where the input comes from memory its order
+  /// is that of the inner loop. Long pieces, however, may take turns, so that rows of the output
+  /// are stored some at a time.
+  template <typename T, int V>
+  ReadOrder(const Tile<T, V>& x, ptrdiff_t to_inner)
+      : together(!x.stream                                      ? ~size_t{0}
+                 : to_inner * ptrdiff_t{sizeof(T)} > kLongPiece ? 8
+                                                                : 1) {}
+
+  size_t together;
+
+ private:
+  static constexpr ptrdiff_t kLongPiece = ptrdiff_t{16} << 10;  // bytes
+};
+
+/// Calls fn(i, j) for each i of the outer loop and each j of the inner one.
+template <class Fn>
+HWY_INLINE void ForBoth(size_t outer, size_t inner, ReadOrder order, const Fn& fn) {
+  if (order.together == 0) {
+    for (size_t i = 0; i < outer; ++i) {
+      for (size_t j = 0; j < inner; ++j) fn(i, j);
+    }
+    return;
+  }
+  for (size_t first = 0; first < inner; first += order.together) {
+    const size_t end = HWY_MIN(first + order.together, inner);
+    for (size_t i = 0; i < outer; ++i) {
+      for (size_t j = first; j < end; ++j) fn(i, j);
+    }
+  }
+}
+
 /// A vector that several rows use: in a register, where GCC would load it again for each of them,
 /// as an instruction that multiplies may as well read memory. Only vectors of 512 bits, of which a
 /// core loads one a cycle, and has 32 registers for.

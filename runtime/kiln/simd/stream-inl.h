@@ -94,6 +94,11 @@ struct Streamed : Whole<D> {
     const TagFor<RawBits<T>, D> d;
     hn::Stream(ToStorage<T>(v), d, RawPointer(p));
   }
+  template <typename T>
+  HWY_INLINE void Copy(const T* from, T* to) const {
+    const TagFor<RawBits<T>, D> d;
+    hn::Stream(hn::LoadU(d, RawPointer(from)), d, RawPointer(to));
+  }
 
   static constexpr bool kStoresPastCaches = true;
   template <typename T>
