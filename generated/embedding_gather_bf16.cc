@@ -66,8 +66,7 @@ static void RunStep(const Step& step) {
   } else {
     // embedding_gather.yaml:27  o = T(table + position) if ids[t] >= 0 else position
     StreamLanes(kFloats, d_size, o.stream, o.At(0, 0), [&](auto at, size_t d_i) HWY_ATTR {
-      const auto position_1 = at.Load(position.At(0, d_i));
-      at.Store(position_1, o.At(0, d_i));
+      at.Copy(position.At(0, d_i), o.At(0, d_i));
     });
   }
 }

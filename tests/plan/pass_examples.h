@@ -317,26 +317,33 @@ body: |
   o = bf16(v - sum(v, axis=[0, 1], keep=true))
 )yaml";
 
+inline constexpr const char* kSplitHeads = R"yaml(kernel: k
+inputs: {x: "f32[n, h, d]"}
+outputs: {o: "f32[h, n, d]"}
+body: |
+  o = transpose(x, [1, 0, 2])
+)yaml";
+
 struct PassExample {
   const char* pass;
   const char* spec;
 };
 
 inline constexpr PassExample kPassExamples[] = {
-    {"operands", kMatmul},   {"host", kVisited},        {"index", kMatmul},
-    {"watch", kTaken},       {"lower", kMatmul},        {"once", kHeads},
-    {"bring", kSums},        {"fuse", kMatmul},         {"carry", kMatmul},
-    {"taps", kWindows},      {"unroll", kSmoothed},     {"turns", kFilter},
-    {"short-rows", kPoints}, {"one-pass", kStatistics}, {"contract", kRows},
-    {"recompute", kCheap},   {"widen", kNarrow},        {"split", kScores},
-    {"row-values", kFading}, {"share", kTwice},         {"scratch", kMatmul},
-    {"clip", kMatmul},       {"live", kSelected},       {"free", kMatmul},
-    {"narrow", kFading},     {"unpacked", kMatmul},     {"prefetch", kRows},
-    {"sums", kInOutput},     {"one-body", kMatmul},     {"visits", kVisited},
-    {"hoist", kSelected},    {"across", kTransposed},   {"rows", kColumns},
-    {"four-rows", kFilter},  {"chosen", kBags},         {"wide", kTaken},
-    {"stream", kRows},       {"computed", kTwice},      {"columns", kVectors},
-    {"store-rows", kPoints}, {"pages", kPaged},
+    {"operands", kMatmul},   {"host", kVisited},          {"index", kMatmul},
+    {"watch", kTaken},       {"lower", kMatmul},          {"once", kHeads},
+    {"bring", kSums},        {"fuse", kMatmul},           {"carry", kMatmul},
+    {"taps", kWindows},      {"unroll", kSmoothed},       {"turns", kFilter},
+    {"short-rows", kPoints}, {"one-pass", kStatistics},   {"contract", kRows},
+    {"recompute", kCheap},   {"widen", kNarrow},          {"split", kScores},
+    {"row-values", kFading}, {"share", kTwice},           {"scratch", kMatmul},
+    {"clip", kMatmul},       {"live", kSelected},         {"free", kMatmul},
+    {"narrow", kFading},     {"unpacked", kMatmul},       {"prefetch", kRows},
+    {"sums", kInOutput},     {"one-body", kMatmul},       {"visits", kVisited},
+    {"hoist", kSelected},    {"across", kTransposed},     {"rows", kColumns},
+    {"four-rows", kFilter},  {"read-order", kSplitHeads}, {"chosen", kBags},
+    {"wide", kTaken},        {"stream", kRows},           {"computed", kTwice},
+    {"columns", kVectors},   {"store-rows", kPoints},     {"pages", kPaged},
 };
 
 }  // namespace kiln

@@ -63,5 +63,18 @@ TEST_CASE(
   CHECK(KeepsWidened("[n, m]", "  o = bf16(v - sum(v, axis=0, keep=true))\n", ", alias: x"));
 }
 
+TEST_CASE("small powers of floats are products") {
+  const auto power = [](const std::string& of) {
+    return ToString(
+        *PlanOf("kernel: k\ninputs: {x: \"f32[n]\"}\noutputs: {o: \"f32[n]\"}\nbody: o = " + of)
+             .plan);
+  };
+  CHECK(Has(power("x ** 2"), "o[i0] = *(x[i0], x[i0])"));
+  CHECK(Has(power("x ** 3"), "o[i0] = *(*(x[i0], x[i0]), x[i0])"));
+  CHECK(Has(power("x ** 4"), "o[i0] = *(*(x[i0], x[i0]), *(x[i0], x[i0]))"));
+  CHECK(Has(power("x ** 5"), "o[i0] = **(x[i0], 5.0)"));
+  CHECK(Has(power("x ** 2.5"), "o[i0] = **(x[i0], 2.5)"));
+}
+
 }  // namespace
 }  // namespace kiln

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,40 @@ std::string Turns(bool is_far, size_t columns, int64_t apart) {
   return turns;
 }
 
+/// The order in which the rows of two loops are taken, of `inner` rows that are `apart` floats
+/// apart.
+std::string Order(bool is_far, size_t inner, int64_t apart) {
+  const float memory = 0;
+  const Tile<const float, 2> x{&memory, {apart, 1}, {}, {inner, 1}, {}, is_far};
+  std::string order;
+  ForBoth(2, inner, ReadOrder(x, x.stride[0]),
+          [&](size_t i, size_t j) { order += "ab"[i] + std::to_string(j); });
+  return order;
+}
+
+void TestOrder() {
+  Expect(Order(false, 3, 5) == "a0a1a2b0b1b2", "rows in a cache");
+  Expect(Order(true, 3, 5) == "a0b0a1b1a2b2", "rows in memory");
+  Expect(Order(true, 3, 5000) == "a0a1a2b0b1b2", "few long pieces in memory");
+  Expect(Order(true, 9, 5000) == "a0a1a2a3a4a5a6a7b0b1b2b3b4b5b6b7a8b8", "long pieces in memory");
+  for (const bool is_far : {false, true}) Expect(Order(is_far, 0, 5).empty(), "no rows");
+}
+
+/// Elements of 16 bits that are moved, NaNs of all kinds and subnormals too.
+void TestCopy() {
+  std::vector<uint16_t> bits(1 << 16);
+  for (size_t i = 0; i < bits.size(); ++i) bits[i] = static_cast<uint16_t>(i);
+  const auto* const from = reinterpret_cast<const bf16*>(bits.data());
+  for (const size_t count : {size_t{1}, size_t{15}, size_t{40}, bits.size()}) {
+    std::vector<uint16_t> to(bits.size() + 1, 7);
+    ForLanes(kFloats, count,
+             [&](auto at, size_t i) { at.Copy(from + i, reinterpret_cast<bf16*>(to.data()) + i); });
+    Expect(std::equal(to.begin(), to.begin() + static_cast<ptrdiff_t>(count), bits.begin()) &&
+               to[count] == 7,
+           std::to_string(count) + " elements moved");
+  }
+}
+
 void TestRows() {
   for (const size_t columns : {1, 63, 64, 255, 256, 5000})
     Expect(Turns(false, columns, static_cast<int64_t>(columns)) == "4111", "rows in a cache");
@@ -41,6 +76,8 @@ void TestRows() {
   Expect(Turns(true, 100, 200) == "4111", "short rows with gaps");
   Expect(Turns(true, 256, 256) == "4 ahead 111", "long rows");
   Expect(Turns(true, 10, 256) == "4 ahead 111", "pieces of long rows");
+  TestOrder();
+  TestCopy();
 }
 
 }  // namespace HWY_NAMESPACE
@@ -51,7 +88,7 @@ HWY_AFTER_NAMESPACE();
 namespace kiln::lanes_testing::of_rows {
 HWY_EXPORT(TestRows);
 
-TEST_CASE("Rows to add come four at a time, or one by one where they are short and far away",
+TEST_CASE("Rows come in the order that is best where they are, and elements are moved as they are",
           "[runtime]") {
   CHECK(OnEachTarget(HWY_TARGETS, [] { KILN_DISPATCH(TestRows)(); }) == "");
 }
