@@ -144,9 +144,12 @@ class Widen {
   static void EraseStores(Stages& stages, BufferId buffer) {
     for (Stage& stage : stages)
       ForEachList(stage, [&](Stages& list) { EraseStores(list, buffer); });
+    const auto has_effect = [](const Stage& s) {
+      return !Is<stage::Loop, stage::Lanes, stage::Define>(s);
+    };
     std::erase_if(stages, [&](const Stage& s) {
       const auto* store = As<stage::Store>(s);
-      return (store && store->place.buffer == buffer) || (IsNest(s) && BodyOf(s)->empty());
+      return (store && store->place.buffer == buffer) || (IsNest(s) && !AnyStage({s}, has_effect));
     });
   }
 
