@@ -79,7 +79,7 @@ HWY_INLINE V ErfByTable(V x) {
   const V n_magic = hn::Add(t, magic);
   const V v = hn::Sub(t, hn::Sub(n_magic, magic));
   const auto part = hn::BitCast(BitsTagOf<V>(), n_magic);
-  const auto is_first = hn::Lt(t, hn::Set(d, 0.0625f));
+  const auto is_first = hn::Le(t, hn::Set(d, 0.0625f));  // as a half is rounded to 0
   const V middle = hn::IfThenElse(is_first, t, EntryOf<V>(kErfTable[0], part));
   return hn::MulAdd(PolynomialByTable<1>(kErfTable, v, part), v, middle);
 }

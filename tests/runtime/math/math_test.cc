@@ -266,6 +266,11 @@ std::string TestF32(uint64_t step) {
     MeasureAll<float, double>((uint64_t{1} << 32) / step, [step](uint64_t i) {
       return std::bit_cast<float>(static_cast<uint32_t>(i * step));
     });
+    // Where the parts of tables end, and what is beside that.
+    MeasureAll<float, double>(3 * 2048, [](uint64_t i) {
+      const float end = (static_cast<float>(i / 3) - 1024) / 64;
+      return i % 3 == 0 ? end : std::nextafter(end, i % 3 == 1 ? -99.0f : 99.0f);
+    });
     const std::vector<float> special = Elements<float>(1);
     MeasureAll<float, double>(special.size(), [&](uint64_t i) { return special[i]; });
     MeasurePairs<float, double>();
