@@ -13,6 +13,7 @@
 #include "kiln/core/tile.h"
 #include "kiln/core/version.h"
 #include "kiln/simd/prefetch.h"
+#include "kiln/simd/target-inl.h"
 
 #ifndef KILN_SOME_ROWS_
 #define KILN_SOME_ROWS_

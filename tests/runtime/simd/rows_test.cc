@@ -8,6 +8,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tests/runtime/simd/rows_test.cc"
 #include "hwy/foreach_target.h"
+#include "kiln/simd/lanes-inl.h"
 #include "kiln/simd/rows-inl.h"
 
 KILN_BEFORE_NAMESPACE();
