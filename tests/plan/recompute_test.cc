@@ -63,7 +63,7 @@ TEST_CASE(
   CHECK(KeepsWidened("[n, m]", "  o = bf16(v - sum(v, axis=0, keep=true))\n", ", alias: x"));
 }
 
-TEST_CASE("small powers of floats are products") {
+TEST_CASE("small powers of floats are products, and halves are roots") {
   const auto power = [](const std::string& of) {
     return ToString(
         *PlanOf("kernel: k\ninputs: {x: \"f32[n]\"}\noutputs: {o: \"f32[n]\"}\nbody: o = " + of)
@@ -73,6 +73,8 @@ TEST_CASE("small powers of floats are products") {
   CHECK(Has(power("x ** 3"), "o[i0] = *(*(x[i0], x[i0]), x[i0])"));
   CHECK(Has(power("x ** 4"), "o[i0] = *(*(x[i0], x[i0]), *(x[i0], x[i0]))"));
   CHECK(Has(power("x ** 5"), "o[i0] = **(x[i0], 5.0)"));
+  CHECK(Has(power("x ** 0.5"), "o[i0] = where(==(x[i0], -inf), inf, sqrt(+(x[i0], 0.0)))"));
+  CHECK(Has(power("x ** -0.5"), "o[i0] = where(==(x[i0], -inf), 0.0, rsqrt(+(x[i0], 0.0)))"));
   CHECK(Has(power("x ** 2.5"), "o[i0] = **(x[i0], 2.5)"));
 }
 

@@ -37,6 +37,8 @@ struct IntegerBounds {
 /// How many factors a power is computed as the product of, as its exponent is a small constant;
 /// 0: it is not.
 int FactorsOf(const Node& node);
+/// A power of what is lowered already; `line`: as MakeOp.
+ElementPtr PowerOf(const Node& node, std::vector<ElementPtr> args, int line);
 
 /// Turns statements into stages. An expression is lowered for one point of its tile; what cannot
 /// be said of a single point (a dot, a reduction, a concatenation) gets a buffer and stages of its

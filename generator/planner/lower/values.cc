@@ -128,16 +128,6 @@ ElementPtr Lowering::Mean(const Node& node, const Point& point) {
                 {SumOf(node, point), CastTo(Scalar(*count.ToNode()), node.dtype)});
 }
 
-int FactorsOf(const Node& node) {
-  if (node.op != Op::kPow || node.args[1]->op != Op::kConst) return 0;
-  const Node& exponent = *node.args[1];
-  const double power =
-      IsFloat(exponent.dtype) ? exponent.float_value : static_cast<double>(exponent.int_value);
-  const bool may_round_twice = node.dtype == DType::kF32 || node.dtype == DType::kF64;
-  return power == 2 || (may_round_twice && (power == 3 || power == 4)) ? static_cast<int>(power)
-                                                                       : 0;
-}
-
 ElementPtr Lowering::Elementwise(const Node& node, const Point& point) {
   const Op op = node.op;
   std::vector<ElementPtr> args;
@@ -156,12 +146,8 @@ ElementPtr Lowering::Elementwise(const Node& node, const Point& point) {
   const bool checked =
       MayOverflow(node, kernel_, [this](LocalId local) { return RangeOfLocal(local); });
   const int line = checked ? kernel_.source->Locate(node.span.begin).line : 0;
-  const int factors = FactorsOf(node);
-  if (factors == 0) return MakeOp(op, node.dtype, std::move(args), line);
-  const ElementPtr& x = args[0];
-  const ElementPtr square = MakeOp(Op::kMul, node.dtype, {x, x}, line);
-  return factors == 2 ? square
-                      : MakeOp(Op::kMul, node.dtype, {square, factors == 3 ? x : square}, line);
+  if (op == Op::kPow) return PowerOf(node, std::move(args), line);
+  return MakeOp(op, node.dtype, std::move(args), line);
 }
 
 /// `name`: none for a prefetch array, whose elements are checked as they are read.
