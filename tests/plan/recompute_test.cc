@@ -35,6 +35,13 @@ TEST_CASE("a function, or what is made of three elements, is kept") {
   CHECK(Keeps("  let v = x * y * g\n  o = x * y * (v - max(v, axis=1, keep=true))\n"));
 }
 
+TEST_CASE("parts of a row that a reshape makes are read again, and not kept") {
+  const std::string parts = "  let v = reshape(x, [8, 4, 128])\n";
+  CHECK_FALSE(Keeps(parts + "  o = reshape(v - max(v, axis=2, keep=true), [8, 512])\n"));
+  CHECK(
+      Keeps(parts + "  let e = exp(v)\n  o = reshape(e / sum(e, axis=2, keep=true), [8, 512])\n"));
+}
+
 /// Whether the widened x is kept, of blocks of `shape`, with such lines for its output.
 bool KeepsWidened(const std::string& shape, const std::string& statements,
                   const std::string& output = "") {

@@ -49,7 +49,7 @@ class Recompute {
     Stages& body = *BodyOf(list[at]);
     if (!IsOwn(place.buffer) || place.at.back().loop != loop) return false;
     const ElementPtr value = WithoutNames(store->value, body);
-    if (!IsCheap(value) || !LoadedOnlyBehind(list, at, place)) return false;
+    if (!IsCheap(value, loop) || !LoadedOnlyBehind(list, at, place)) return false;
     if (!LoadsNoMore(list, at, place, value)) return false;
     for (size_t later = at + 1; later < list.size(); ++later) {
       if (!IsPass(list[later])) continue;
@@ -97,9 +97,9 @@ class Recompute {
 
   /// Few additions and multiplications of few elements of inputs and of what is the same for the
   /// whole row, which gets a name in front of it (hoist.h).
-  bool IsCheap(const ElementPtr& value) const {
+  bool IsCheap(const ElementPtr& value, LoopId loop) const {
     int operations = 0, loads = 0;
-    return value->dtype == DType::kF32 && Count(*value, &operations, &loads) && loads > 0 &&
+    return value->dtype == DType::kF32 && Count(*value, loop, &operations, &loads) && loads > 0 &&
            loads <= kFewLoads && operations <= kFewOperations;
   }
 
@@ -127,8 +127,19 @@ class Recompute {
     return loads;
   }
 
+  /// A coordinate that is the loop's, or 0, from an element on that stays the same meanwhile.
+  bool IsFixed(const Coordinate& c, LoopId loop) const {
+    if (!c.offset) return c.IsPlain();
+    bool changes = DependsOn(*c.offset, loop);
+    ForEachElement(c.offset, [&](const Element& e) {
+      const auto* named = As<element::Named>(e);
+      changes = changes || LoadedBy(e) || (named && assigned_.count(named->variable) > 0);
+    });
+    return !changes && c.stride == 1 && !c.around;
+  }
+
   /// False where something else is in it.
-  bool Count(const Element& e, int* operations, int* loads) const {
+  bool Count(const Element& e, LoopId loop, int* operations, int* loads) const {
     using namespace element;
     return Match(
         e, [](const OneOf<Constant, Extent, Scalar> auto&) { return true; },
@@ -137,12 +148,12 @@ class Recompute {
           ++*loads;
           return StaysTheSame(plan_, load.place.buffer) &&
                  std::all_of(load.place.at.begin(), load.place.at.end(),
-                             [](const Coordinate& c) { return c.IsPlain(); });
+                             [&](const Coordinate& c) { return IsFixed(c, loop); });
         },
         [&](const element::Operation& operation) {
           const int before = *loads;
           for (const ElementPtr& arg : operation.args) {
-            if (!Count(*arg, operations, loads)) return false;
+            if (!Count(*arg, loop, operations, loads)) return false;
           }
           if (*loads == before) return true;
           ++*operations;
