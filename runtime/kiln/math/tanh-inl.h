@@ -18,9 +18,9 @@ namespace HWY_NAMESPACE {
 
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
 
-// By the exponent and the first two bits behind the first one, of 1.75/32 and more, whose last five
-// bits are the index: where each part of [1/16, 9.5] has its middle, and the coefficients around it
-// for each power of v. What is less has those of 1.75/32, and 0 for its middle. The relative errors
+// [1/16, 9.5] is cut into parts by the exponent and the two bits behind the first one, of which the
+// last five bits are the index of a part. For each there is its middle, and the coefficients around
+// that for each power of v; all that is below 1/16 is a part whose middle is 0. The relative errors
 // are least, after all lower powers were rounded.
 alignas(64) constexpr float kTanhMiddle[32] = {
     0x1.2p+1f, 0x1.6p+1f, 0x1.ap+1f, 0x1.ep+1f, 0x1.2p+2f, 0x1.6p+2f, 0x1.ap+2f, 0x1.ep+2f,
@@ -76,11 +76,13 @@ alignas(64) constexpr float kTanhTable[6][32] = {
      -0x1.d46d7cp-5f, -0x1.ac5542p-5f, -0x1.f2bf0cp-5f, -0x1.06860ap-5f, -0x1.2fe81ap-7f,
      0x1.937ef8p-10f, 0x1.2886c2p-8f}};
 
+constexpr float kBelowParts = 0x1.cp-5f;  // of which the index is that of all below 1/16
+
 /// tanh(x) for f32 x >= 0.
 template <FloatVector V>
 HWY_INLINE V TanhByTable(V x) {
   const V t = AtMost(ConstantsOf<V>::kTanhHigh, x);
-  const auto bits = hn::BitCast(BitsTagOf<V>(), AtLeast(0x1.cp-5f, t));
+  const auto bits = hn::BitCast(BitsTagOf<V>(), AtLeast(kBelowParts, t));
   const auto part = hn::ShiftRight<21>(bits);
   return PolynomialByTable(kTanhTable, hn::Sub(t, EntryOf<V>(kTanhMiddle, part)), part);
 }
