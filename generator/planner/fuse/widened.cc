@@ -4,6 +4,7 @@
 #include <map>
 
 #include "generator/plan/walk.h"
+#include "generator/planner/fuse/fuse.h"
 #include "generator/planner/lower/lower.h"
 
 namespace kiln {
@@ -60,13 +61,15 @@ class Widen {
     for (const Buffer& b : plan_.buffers) {
       if (b.same_as) found.erase(b.same_as);
     }
-    std::erase_if(found, [&](const auto& of) { return !IsReadAsStored(stages, of.second); });
+    std::erase_if(found, [&](const auto& of) {
+      return plan_[of.first].same_as || !IsReadAsStored(stages, of.second);
+    });
     for (const auto& [buffer, widened] : found) {
       ChangeElements(stages, [&](const ElementPtr& e) -> ElementPtr {
         const Place* loaded = LoadedBy(*e);
         return loaded && loaded->buffer == buffer ? At(widened, *loaded) : nullptr;
       });
-      EraseStores(stages, buffer);
+      for (size_t i = stages.size(); i-- > 0;) EraseStoresOf(stages, i, buffer);
       plan_.buffers[buffer].in_register = true;  // needs no memory
     }
   }
@@ -138,18 +141,6 @@ class Widen {
         }
       }
       return LoadOf(there, e->dtype);
-    });
-  }
-
-  static void EraseStores(Stages& stages, BufferId buffer) {
-    for (Stage& stage : stages)
-      ForEachList(stage, [&](Stages& list) { EraseStores(list, buffer); });
-    const auto has_effect = [](const Stage& s) {
-      return !Is<stage::Loop, stage::Lanes, stage::Define>(s);
-    };
-    std::erase_if(stages, [&](const Stage& s) {
-      const auto* store = As<stage::Store>(s);
-      return (store && store->place.buffer == buffer) || (IsNest(s) && !AnyStage({s}, has_effect));
     });
   }
 
