@@ -46,7 +46,8 @@ static void RunStep(const Step& step) {
   const size_t m_size = x.high[0], n_size = Unsigned(call.n);
   // add_pipelined.yaml:19  z = T(x + y)
   for (size_t m_i = 0; m_i < m_size; ++m_i) {
-    StreamLanes(kFloats, n_size, z.stream, z.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
+    StreamLanes(kEvenOdd, n_size, z.stream, z.At(m_i, 0),
+                [&](auto at, size_t n_i) KILN_INLINE_ATTR {
       at.PrefetchStream(x.At(m_i, 0), x.At(m_i + 1, 0), n_i, n_size);
       at.PrefetchStream(y.At(m_i, 0), y.At(m_i + 1, 0), n_i, n_size);
       const auto x_0 = at.Load(x.At(m_i, n_i));

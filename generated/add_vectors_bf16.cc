@@ -43,7 +43,7 @@ static void RunStep(const Step& step) {
   const Tile<bf16, 1> o = step.o;
   const size_t n_size = Unsigned(call.n);
   // add_vectors.yaml:15  o = T(x + y)
-  StreamLanes(kFloats, n_size, o.stream, o.At(0), [&](auto at, size_t n_i) HWY_ATTR {
+  StreamLanes(kEvenOdd, n_size, o.stream, o.At(0), [&](auto at, size_t n_i) KILN_INLINE_ATTR {
     at.PrefetchStream(x.At(n_i));
     at.PrefetchStream(y.At(n_i));
     const auto x_0 = at.Load(x.At(n_i));

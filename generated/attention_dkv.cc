@@ -155,7 +155,7 @@ static void RunStep(const Step& step) {
     // attention_dkv.yaml:56  let delta = sum(f32(o) * d_o, axis=1, keep=true)     # again: that is
     //     cheaper than to store it
     for (size_t m_i = 0; m_i < bq; ++m_i) {
-      const float total = SumLanes<float>(kFloats, d_size, [&](auto at, size_t d_i) HWY_ATTR {
+      const float total = SumLanes<float>(kEvenOdd, d_size, [&](auto at, size_t d_i) HWY_ATTR {
         const auto o_0 = at.Load(o.At(m_i, d_i));
         const auto d_o_0 = at.Load(d_o.At(m_i, d_i));
         return hn::Mul(o_0, d_o_0);

@@ -95,7 +95,7 @@ static HWY_INLINE void Body([[maybe_unused]] const Step& step, SingleStep) {
   const size_t m_size = o.high[0], d_size = Unsigned(call.d);
   // attention_dq.yaml:45  delta = sum(f32(o) * d_o, axis=1, keep=true)
   for (size_t m_i = 0; m_i < m_size; ++m_i) {
-    const float total = SumLanes<float>(kFloats, d_size, [&](auto at, size_t d_i) HWY_ATTR {
+    const float total = SumLanes<float>(kEvenOdd, d_size, [&](auto at, size_t d_i) HWY_ATTR {
       const auto o_0 = at.Load(o.At(m_i, d_i));
       const auto d_o_0 = at.Load(d_o.At(m_i, d_i));
       return hn::Mul(o_0, d_o_0);
@@ -178,7 +178,8 @@ static HWY_INLINE void Body([[maybe_unused]] const Step& step, SingleStep) {
   } else {
     // attention_dq.yaml:57  dq = T(acc * scale)
     for (size_t m_i = 0; m_i < m_size; ++m_i) {
-      StreamLanes(kFloats, d_size, dq.stream, dq.At(m_i, 0), [&](auto at, size_t d_i) HWY_ATTR {
+      StreamLanes(kEvenOdd, d_size, dq.stream, dq.At(m_i, 0),
+                  [&](auto at, size_t d_i) KILN_INLINE_ATTR {
         at.Store(at.Splat(0.0f * call.scale), dq.At(m_i, d_i));
       });
     }
@@ -200,7 +201,7 @@ static HWY_INLINE void Body([[maybe_unused]] const Step& step, First) {
   const size_t m_size = o.high[0], d_size = Unsigned(call.d);
   // attention_dq.yaml:45  delta = sum(f32(o) * d_o, axis=1, keep=true)
   for (size_t m_i = 0; m_i < m_size; ++m_i) {
-    const float total = SumLanes<float>(kFloats, d_size, [&](auto at, size_t d_i) HWY_ATTR {
+    const float total = SumLanes<float>(kEvenOdd, d_size, [&](auto at, size_t d_i) HWY_ATTR {
       const auto o_0 = at.Load(o.At(m_i, d_i));
       const auto d_o_0 = at.Load(d_o.At(m_i, d_i));
       return hn::Mul(o_0, d_o_0);

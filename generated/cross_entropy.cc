@@ -37,7 +37,7 @@ struct Step {
   Tile<const bf16, 2> logits;
   Tile<const int32_t, 2> target_0;
   Tile<float, 2> loss, lse;
-  Tile<float, 1> top, total, chosen, z, new_top_0, total_0, total_1;
+  Tile<float, 1> top, total, chosen, new_top_0, total_0, total_1;
 };
 }  // namespace kiln::cross_entropy_text
 #endif
@@ -53,7 +53,7 @@ static void RunStep(const Step& step) {
   const Tile<const bf16, 2> logits = step.logits;
   const Tile<const int32_t, 2> target_0 = step.target_0;
   const Tile<float, 2> loss = step.loss, lse = step.lse;
-  const Tile<float, 1> top = step.top, total = step.total, chosen = step.chosen, z = step.z,
+  const Tile<float, 1> top = step.top, total = step.total, chosen = step.chosen,
       new_top_0 = step.new_top_0, total_0 = step.total_0, total_1 = step.total_1;
   const size_t m_size = logits.high[0];
   // cross_entropy.yaml:30  when first(j):
@@ -71,11 +71,10 @@ static void RunStep(const Step& step) {
   }
   for (size_t m_i = 0; m_i < m_size; ++m_i) {
     // cross_entropy.yaml:35  let new_top = max(top, max(z, axis=1, keep=true))
-    const float largest = MaxLanes<float>(kFloats, bn, [&](auto at, size_t n_i) HWY_ATTR {
+    const float largest = MaxLanes<float>(kEvenOdd, bn, [&](auto at, size_t n_i) HWY_ATTR {
       // cross_entropy.yaml:34  let z = f32(logits)
       const auto logits_0 = at.Load(logits.At(m_i, n_i));
       const auto z_0 = logits_0;
-      at.Store(z_0, z.At(n_i));
       return z_0;
     });
     const float new_top_1 = Maximum(LoadOne(top.At(m_i)), largest);
@@ -83,14 +82,14 @@ static void RunStep(const Step& step) {
     // cross_entropy.yaml:36  total = total * exp(top - new_top) + sum(exp(z - new_top), axis=1,
     //     keep=true)
     // cross_entropy.yaml:38  chosen += sum(where(at(logits, 1) == target, z, 0), axis=1, keep=true)
-    const auto folded_0 = FoldLanes<SumOf<float>, SumOf<float>>(kFloats, bn,
+    const auto folded_0 = FoldLanes<SumOf<float>, SumOf<float>>(kEvenOdd, bn,
         [&](auto at, size_t n_i, auto fold) KILN_INLINE_ATTR {
       PrefetchNextRow<0, 2, 2>(logits.At(m_i, 0), logits.At(m_i + 1, 0), n_i, bn);
-      const auto z_1 = at.Load(z.At(n_i));
+      const auto logits_1 = at.Load(logits.At(m_i, n_i));
       const auto value_3 =
           Eq(at.Iota(static_cast<int32_t>(Signed(n_i) + logits.origin[1])),
              at.Splat(LoadOne(target_0.At(m_i, 0))));
-      fold(Exp(hn::Sub(z_1, at.Splat(new_top_1))), Select(value_3, z_1, at.Splat(0.0f)));
+      fold(Exp(hn::Sub(logits_1, at.Splat(new_top_1))), Select(value_3, logits_1, at.Splat(0.0f)));
     });
     const float total_2 = std::get<0>(folded_0);
     const float total_3 = std::get<1>(folded_0);
@@ -161,8 +160,6 @@ static void RunGrid(const Call& call, Core& core) {
   const size_t chosen_count = TileSize<float>(bm);
   float* const chosen_memory = Tiers::template Scratch<float>(core, {"chosen", 6, 27}, chosen_count,
                                                               {bm, 1});
-  const size_t z_count = TileSize<float>(bn);
-  float* const z_memory = Tiers::template Scratch<float>(core, {"z", 7}, z_count, {bn});
   const size_t new_top_0_count = TileSize<float>(bm);
   float* const new_top_0_memory = Tiers::template Scratch<float>(core, {"new_top_0", 12},
                                                                  new_top_0_count, {bm});
@@ -193,7 +190,7 @@ static void RunGrid(const Call& call, Core& core) {
                     target_0.WaitIn(target_0_loss_lse_index(at)),
                     loss.Open(target_0_loss_lse_index(at), at.run),
                     lse.Open(target_0_loss_lse_index(at), at.run), MakeTile(top_memory, bm),
-                    MakeTile(total_memory, bm), MakeTile(chosen_memory, bm), MakeTile(z_memory, bn),
+                    MakeTile(total_memory, bm), MakeTile(chosen_memory, bm),
                     MakeTile(new_top_0_memory, bm), MakeTile(total_0_memory, bm),
                     MakeTile(total_1_memory, bm)};
     if (!RunBody(body, step)) return;

@@ -56,8 +56,8 @@ static void RunStep(const Step& step) {
   const Tile<bf16, 2> dlogits = step.dlogits;
   const size_t m_size = logits.high[0], n_size = logits.high[1];
   for (size_t m_i = 0; m_i < m_size; ++m_i) {
-    StreamLanes(kFloats, n_size, dlogits.stream, dlogits.At(m_i, 0),
-                [&](auto at, size_t n_i) HWY_ATTR {
+    StreamLanes(kEvenOdd, n_size, dlogits.stream, dlogits.At(m_i, 0),
+                [&](auto at, size_t n_i) KILN_INLINE_ATTR {
       at.PrefetchStream(logits.At(m_i, 0), logits.At(m_i + 1, 0), n_i, n_size);
       // cross_entropy_grad.yaml:26  let p = exp(f32(logits) - lse)     # the softmax, without
       //     another look at the whole row

@@ -58,14 +58,14 @@ static void RunStep(const Step& step) {
   // embedding_gather.yaml:27  o = T(table + position) if ids[t] >= 0 else position
   const int32_t id = HostAt(core, call.ids, "ids", point[0]);
   if (id >= 0) {
-    StreamLanes(kFloats, d_size, o.stream, o.At(0, 0), [&](auto at, size_t d_i) HWY_ATTR {
+    StreamLanes(kEvenOdd, d_size, o.stream, o.At(0, 0), [&](auto at, size_t d_i) KILN_INLINE_ATTR {
       const auto table_0 = at.Load(table.At(0, d_i));
       const auto position_0 = at.Load(position.At(0, d_i));
       at.Store(hn::Add(table_0, position_0), o.At(0, d_i));
     });
   } else {
     // embedding_gather.yaml:27  o = T(table + position) if ids[t] >= 0 else position
-    StreamLanes(kFloats, d_size, o.stream, o.At(0, 0), [&](auto at, size_t d_i) HWY_ATTR {
+    StreamLanes(kEvenOdd, d_size, o.stream, o.At(0, 0), [&](auto at, size_t d_i) KILN_INLINE_ATTR {
       at.Copy(position.At(0, d_i), o.At(0, d_i));
     });
   }

@@ -75,7 +75,7 @@ static HWY_INLINE void Body([[maybe_unused]] const Step& step, SingleStep) {
   const Tile<bf16, 2> o = step.o;
   // masked_matmul.yaml:56  o = 0                            # what stays in skipped blocks
   for (size_t m_i = 0; m_i < bm; ++m_i) {
-    StreamLanes(kFloats, bm, o.stream, o.At(m_i, 0), [&](auto at, size_t m_j) HWY_ATTR {
+    StreamLanes(kEvenOdd, bm, o.stream, o.At(m_i, 0), [&](auto at, size_t m_j) KILN_INLINE_ATTR {
       at.Store(at.Splat(0.0f), o.At(m_i, m_j));
     });
   }
@@ -107,7 +107,7 @@ static HWY_INLINE void Body([[maybe_unused]] const Step& step, First) {
   const Tile<float, 2> acc = step.acc;
   // masked_matmul.yaml:56  o = 0                            # what stays in skipped blocks
   for (size_t m_i = 0; m_i < bm; ++m_i) {
-    StreamLanes(kFloats, bm, o.stream, o.At(m_i, 0), [&](auto at, size_t m_j) HWY_ATTR {
+    StreamLanes(kEvenOdd, bm, o.stream, o.At(m_i, 0), [&](auto at, size_t m_j) KILN_INLINE_ATTR {
       at.Store(at.Splat(0.0f), o.At(m_i, m_j));
     });
   }

@@ -54,7 +54,8 @@ static void RunStep(const Step& step) {
   // paged_gather.yaml:35  o = where(row < lengths[b], pool, 0)
   const int32_t length = HostAt(core, call.lengths, "lengths", point[0]);
   for (size_t page_i = 0; page_i < page_size; ++page_i) {
-    StreamLanes(kFloats, d_size, o.stream, o.At(page_i, 0), [&](auto at, size_t d_i) HWY_ATTR {
+    StreamLanes(kEvenOdd, d_size, o.stream, o.At(page_i, 0),
+                [&](auto at, size_t d_i) KILN_INLINE_ATTR {
       at.PrefetchStream(pool.At(page_i, 0), pool.At(page_i + 1, 0), d_i, d_size);
       // paged_gather.yaml:34  let row = p * page + iota([page, d], 0)
       const int32_t row_1 =

@@ -275,7 +275,7 @@ static void RunStep(const Step& step) {
       }
       for (size_t tokens_i = 0; tokens_i < bq; ++tokens_i) {
         for (size_t group_i = 0; group_i < group_size; ++group_i) {
-          ForLanes(kFloats, d_size, [&](auto at, size_t d_i) HWY_ATTR {
+          ForLanes(kEvenOdd, d_size, [&](auto at, size_t d_i) KILN_INLINE_ATTR {
             at.Copy(q.At(tokens_i, h, group_i, d_i), value_1.At(tokens_i, group_i, d_i));
           });
         }

@@ -31,7 +31,6 @@ struct Step {
   Tile<const bf16, 2> x;
   Tile<const bf16, 1> weight;
   Tile<bf16, 2> y;
-  Tile<float, 1> wide;
 };
 }  // namespace kiln::rmsnorm_text
 #endif
@@ -46,23 +45,22 @@ static void RunStep(const Step& step) {
   const Tile<const bf16, 2> x = step.x;
   const Tile<const bf16, 1> weight = step.weight;
   const Tile<bf16, 2> y = step.y;
-  const Tile<float, 1> wide = step.wide;
   const size_t m_size = x.high[0], n_size = Unsigned(call.n);
   // rmsnorm.yaml:21  y = T(wide * rsqrt(mean(wide * wide, axis=1, keep=true) + eps) * weight)
   for (size_t m_i = 0; m_i < m_size; ++m_i) {
-    const float total = SumLanes<float>(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
+    const float total = SumLanes<float>(kEvenOdd, n_size, [&](auto at, size_t n_i) HWY_ATTR {
       // rmsnorm.yaml:20  let wide = f32(x)
       const auto x_0 = at.Load(x.At(m_i, n_i));
       const auto wide_0 = x_0;
-      at.Store(wide_0, wide.At(n_i));
       return hn::Mul(wide_0, wide_0);
     });
     const float fixed = Rsqrt(total / static_cast<float>(call.n) + 1e-06f);
-    StreamLanes(kFloats, n_size, y.stream, y.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
+    StreamLanes(kEvenOdd, n_size, y.stream, y.At(m_i, 0),
+                [&](auto at, size_t n_i) KILN_INLINE_ATTR {
       PrefetchNextRow<0, 1, 1>(x.At(m_i, 0), x.At(m_i + 1, 0), n_i, n_size);
-      const auto wide_1 = at.Load(wide.At(n_i));
+      const auto x_1 = at.Load(x.At(m_i, n_i));
       const auto weight_0 = at.Load(weight.At(n_i));
-      at.Store(hn::Mul(hn::Mul(wide_1, at.Splat(fixed)), weight_0), y.At(m_i, n_i));
+      at.Store(hn::Mul(hn::Mul(x_1, at.Splat(fixed)), weight_0), y.At(m_i, n_i));
     });
   }
 }
@@ -84,9 +82,6 @@ static void RunGrid(const Call& call, Core& core) {
   In<Tiers, Rows<bf16, 2>, 2> x(core, {"x", 0, 11}, call.x, block, NoPad{.reduced = true});
   In<Tiers, Rows<bf16, 1>, 1> weight(core, {"weight", 1, 15}, call.weight, {All(call.n)});
   Out<Tiers, Rows<bf16, 2>, 2> y(core, {"y", 2, 17}, call.y, block);
-  const size_t wide_count = TileSize<float>(call.n);
-  float* const wide_memory = Tiers::template Scratch<float>(core, {"wide", 3}, wide_count,
-                                                            {call.n});
   if (!core.ok()) return;
 
   const auto body = KILN_DISPATCH(RunStep);
@@ -97,7 +92,7 @@ static void RunGrid(const Call& call, Core& core) {
   };
   const auto run_step = [&](const Point<1>& at, const Point<1>& next) {
     const Step step{core, call, x.WaitIn(block_index(at)), weight.WaitIn({0}),
-                    y.Open(block_index(at), at.run), MakeTile(wide_memory, call.n)};
+                    y.Open(block_index(at), at.run)};
     if (!RunBody(body, step)) return;
     if (!next.more || y.Leaves(block_index(next), next.run)) y.CopyOut();
   };

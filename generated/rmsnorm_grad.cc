@@ -36,7 +36,7 @@ struct Step {
   Tile<const bf16, 1> weight;
   Tile<const bf16, 2> dy;
   Tile<bf16, 2> dx;
-  Tile<float, 1> dweight, wide, unit, dunit, value_2;
+  Tile<float, 1> dweight, value_2;
 };
 }  // namespace kiln::rmsnorm_grad_text
 #endif
@@ -53,8 +53,7 @@ static void RunStep(const Step& step) {
   const Tile<const bf16, 1> weight = step.weight;
   const Tile<const bf16, 2> dy = step.dy;
   const Tile<bf16, 2> dx = step.dx;
-  const Tile<float, 1> dweight = step.dweight, wide = step.wide, unit = step.unit,
-      dunit = step.dunit, value_2 = step.value_2;
+  const Tile<float, 1> dweight = step.dweight, value_2 = step.value_2;
   const size_t n_size = Unsigned(call.n);
   // rmsnorm_grad.yaml:22  when first(i):
   if (point[0] == 0) {
@@ -70,45 +69,46 @@ static void RunStep(const Step& step) {
   });
   for (size_t m_i = 0; m_i < bm; ++m_i) {
     // rmsnorm_grad.yaml:25  let shrink = rsqrt(mean(wide * wide, axis=1, keep=true) + eps)
-    const float total = SumLanes<float>(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
+    const float total = SumLanes<float>(kEvenOdd, n_size, [&](auto at, size_t n_i) HWY_ATTR {
       // rmsnorm_grad.yaml:24  let wide = f32(x)
       const auto x_0 = at.Load(x.At(m_i, n_i));
       const auto wide_0 = x_0;
-      at.Store(wide_0, wide.At(n_i));
       return hn::Mul(wide_0, wide_0);
     });
     const float shrink_0 = Rsqrt(total / static_cast<float>(call.n) + 1e-06f);
 
     // rmsnorm_grad.yaml:29  dx = T(shrink * (dunit - unit * mean(dunit * unit, axis=1, keep=true)))
-    const float total_0 = SumLanes<float>(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
+    const float total_0 = SumLanes<float>(kEvenOdd, n_size, [&](auto at, size_t n_i) HWY_ATTR {
       PrefetchNextRow<0, 1, 2>(x.At(m_i, 0), x.At(m_i + 1, 0), n_i, n_size);
       PrefetchNextRow<0, 1, 2>(dy.At(m_i, 0), dy.At(m_i + 1, 0), n_i, n_size);
       // rmsnorm_grad.yaml:26  let unit = wide * shrink                     # what the forward pass
       //     scales by the weight
-      const auto wide_1 = at.Load(wide.At(n_i));
-      const auto unit_0 = hn::Mul(wide_1, at.Splat(shrink_0));
-      at.Store(unit_0, unit.At(n_i));
+      const auto x_1 = at.Load(x.At(m_i, n_i));
+      const auto unit_0 = hn::Mul(x_1, at.Splat(shrink_0));
 
       // rmsnorm_grad.yaml:27  let dunit = f32(dy) * weight
       const auto dy_0 = at.Load(dy.At(m_i, n_i));
       const auto weight_0 = at.Load(weight.At(n_i));
       const auto dunit_0 = hn::Mul(dy_0, weight_0);
-      at.Store(dunit_0, dunit.At(n_i));
       return hn::Mul(dunit_0, unit_0);
     });
     const float quotient = total_0 / static_cast<float>(call.n);
-    StreamLanes(kFloats, n_size, dx.stream, dx.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
+    StreamLanes(kEvenOdd, n_size, dx.stream, dx.At(m_i, 0),
+                [&](auto at, size_t n_i) KILN_INLINE_ATTR {
       PrefetchNextRow<1, 2, 2>(x.At(m_i, 0), x.At(m_i + 1, 0), n_i, n_size);
       PrefetchNextRow<1, 2, 2>(dy.At(m_i, 0), dy.At(m_i + 1, 0), n_i, n_size);
-      const auto dunit_1 = at.Load(dunit.At(n_i));
-      const auto unit_1 = at.Load(unit.At(n_i));
-      at.Store(hn::Mul(at.Splat(shrink_0), hn::Sub(dunit_1, hn::Mul(unit_1, at.Splat(quotient)))),
-               dx.At(m_i, n_i));
+      const auto dy_1 = at.Load(dy.At(m_i, n_i));
+      const auto weight_1 = at.Load(weight.At(n_i));
+      const auto x_2 = at.Load(x.At(m_i, n_i));
+      const auto value_3 =
+          hn::Sub(hn::Mul(dy_1, weight_1),
+                  hn::Mul(hn::Mul(x_2, at.Splat(shrink_0)), at.Splat(quotient)));
+      at.Store(hn::Mul(at.Splat(shrink_0), value_3), dx.At(m_i, n_i));
 
       // rmsnorm_grad.yaml:30  dweight += sum(f32(dy) * unit, axis=0)
       const auto value_2_0 = at.Load(value_2.At(n_i));
-      const auto dy_1 = at.Load(dy.At(m_i, n_i));
-      at.Cached().Store(hn::Add(value_2_0, hn::Mul(dy_1, unit_1)), value_2.At(n_i));
+      at.Cached().Store(hn::Add(value_2_0, hn::Mul(dy_1, hn::Mul(x_2, at.Splat(shrink_0)))),
+                        value_2.At(n_i));
     });
   }
   ForLanes(kFloats, n_size, [&](auto at, size_t n_i) HWY_ATTR {
@@ -140,15 +140,6 @@ static void RunGrid(const Call& call, Core& core) {
                                  Pad<bf16>(FromBits<bf16>(0x0000)));
   Out<Tiers, Rows<bf16, 2>, 2> dx(core, {"dx", 3, 18}, call.dx, block);
   Out<Tiers, Rows<float, 1>, 1> dweight(core, {"dweight", 4, 19}, call.dweight, {All(call.n)});
-  const size_t wide_count = TileSize<float>(call.n);
-  float* const wide_memory = Tiers::template Scratch<float>(core, {"wide", 5}, wide_count,
-                                                            {call.n});
-  const size_t unit_count = TileSize<float>(call.n);
-  float* const unit_memory = Tiers::template Scratch<float>(core, {"unit", 8}, unit_count,
-                                                            {call.n});
-  const size_t dunit_count = TileSize<float>(call.n);
-  float* const dunit_memory = Tiers::template Scratch<float>(core, {"dunit", 9}, dunit_count,
-                                                             {call.n});
   const size_t value_2_count = TileSize<float>(call.n);
   float* const value_2_memory = Tiers::template Scratch<float>(core, {"value_2", 11}, value_2_count,
                                                                {call.n});
@@ -164,9 +155,7 @@ static void RunGrid(const Call& call, Core& core) {
   const auto run_step = [&](const Point<1>& at, const Point<1>& next) {
     const Step step{core, call, at, x.WaitIn(block_index(at)), weight.WaitIn({0}),
                     dy.WaitIn(block_index(at)), dx.Open(block_index(at), at.run),
-                    dweight.Open({0}, at.run), MakeTile(wide_memory, call.n),
-                    MakeTile(unit_memory, call.n), MakeTile(dunit_memory, call.n),
-                    MakeTile(value_2_memory, call.n)};
+                    dweight.Open({0}, at.run), MakeTile(value_2_memory, call.n)};
     if (!RunBody(body, step)) return;
     if (!next.more || dx.Leaves(block_index(next), next.run)) dx.CopyOut();
     if (!next.more || dweight.Leaves({0}, next.run)) dweight.CopyOut();

@@ -115,7 +115,8 @@ static HWY_INLINE void Body([[maybe_unused]] const Step& step, SingleStep) {
   } else {
     // tgmm.yaml:85  out = O(acc + f32(existing) if add_existing else acc)
     for (size_t k_i = 0; k_i < k_size; ++k_i) {
-      StreamLanes(kFloats, n_size, out.stream, out.At(k_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
+      StreamLanes(kEvenOdd, n_size, out.stream, out.At(k_i, 0),
+                  [&](auto at, size_t n_i) KILN_INLINE_ATTR {
         at.PrefetchStream(existing.At(k_i, 0), existing.At(k_i + 1, 0), n_i, n_size);
         const auto existing_1 = at.Load(existing.At(k_i, n_i));
         at.Store(hn::Add(at.Splat(0.0f), existing_1), out.At(k_i, n_i));
@@ -232,7 +233,8 @@ static HWY_INLINE void Body([[maybe_unused]] const Step& step, Last) {
   } else {
     // tgmm.yaml:85  out = O(acc + f32(existing) if add_existing else acc)
     for (size_t k_i = 0; k_i < k_size; ++k_i) {
-      StreamLanes(kFloats, n_size, out.stream, out.At(k_i, 0), [&](auto at, size_t n_i) HWY_ATTR {
+      StreamLanes(kEvenOdd, n_size, out.stream, out.At(k_i, 0),
+                  [&](auto at, size_t n_i) KILN_INLINE_ATTR {
         at.PrefetchStream(existing.At(k_i, 0), existing.At(k_i + 1, 0), n_i, n_size);
         const auto acc_1 = at.Load(acc.At(k_i, n_i));
         const auto existing_1 = at.Load(existing.At(k_i, n_i));

@@ -18,6 +18,13 @@ using Stages = std::vector<Stage>;
 
 enum class Side { kA, kB };
 
+/// What a loop by vectors takes at a time.
+enum class Vectors {
+  kFloats,   // lanes of 32 bits
+  kDoubles,  // lanes of 64 bits, of which a vector holds half as many
+  kEvenOdd,  // a line of twice as many bf16: its even lanes, and then its odd ones
+};
+
 /// What a dot reads: panels of an operand as its copy made them, or panels packed from a buffer.
 struct PanelSource {
   RefId ref;        // an operand held as panels
@@ -92,7 +99,7 @@ struct Lanes {
   LoopId loop;
   std::vector<Prefetch> prefetches;
   Stages body;
-  bool wide = false;                    // of 64 bits, of which a vector holds half as many
+  Vectors by = Vectors::kFloats;
   std::vector<BufferId> streamed = {};  // the outputs that it only writes, past the caches
 };
 
@@ -143,7 +150,7 @@ struct Reduce {
   std::vector<Fold> folds;
   std::vector<Prefetch> prefetches;
   Stages body;
-  bool wide = false;  // as for Lanes
+  Vectors by = Vectors::kFloats;
 };
 
 /// Adds a window of A, read where it is, and what it is multiplied with to the taps of the dot

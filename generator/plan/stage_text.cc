@@ -250,8 +250,9 @@ void StageText::One(const Stage& of, int indent) {
       });
 }
 
-void StageText::Wide(bool wide, int indent) {
-  if (wide) Line("lanes of 64 bits", indent);
+void StageText::By(Vectors by, int indent) {
+  if (by == Vectors::kDoubles) Line("lanes of 64 bits", indent);
+  if (by == Vectors::kEvenOdd) Line("even lanes of a line, then odd ones", indent);
 }
 
 void StageText::Streamed(BufferId buffer, int indent) {
@@ -260,7 +261,7 @@ void StageText::Streamed(BufferId buffer, int indent) {
 
 void StageText::LaneLines(const stage::Lanes& s, int indent) {
   Line("lanes " + LoopName(s.loop) + " over " + SpaceText(s.loop), indent);
-  Wide(s.wide, indent + 1);
+  By(s.by, indent + 1);
   for (const BufferId buffer : s.streamed) Streamed(buffer, indent + 1);
   Prefetches(s.prefetches, indent + 1);
   List(s.body, indent + 1);
@@ -274,7 +275,7 @@ void StageText::ReduceLines(const stage::Reduce& s, int indent) {
              (&fold == &s.folds.back() ? after : ", in one pass with"),
          indent);
   }
-  Wide(s.wide, indent + 1);
+  By(s.by, indent + 1);
   Prefetches(s.prefetches, indent + 1);
   List(s.body, indent + 1);
 }

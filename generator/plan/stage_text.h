@@ -47,7 +47,7 @@ class StageText {
   void ReduceLines(const stage::Reduce& reduce, int indent);
   void DotLines(const stage::Dot& dot, int indent);
   void Prefetches(const std::vector<Prefetch>& prefetches, int indent);
-  void Wide(bool wide, int indent);
+  void By(Vectors by, int indent);
   void Streamed(BufferId buffer, int indent);
 
   const Plan& plan_;

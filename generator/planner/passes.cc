@@ -11,14 +11,15 @@
 #include "generator/planner/decide/few_columns.h"
 #include "generator/planner/decide/free_blocks.h"
 #include "generator/planner/decide/in_place.h"
+#include "generator/planner/decide/lanes/prefetch.h"
+#include "generator/planner/decide/lanes/streams.h"
+#include "generator/planner/decide/lanes/widths.h"
 #include "generator/planner/decide/live_depth.h"
 #include "generator/planner/decide/live_rows.h"
 #include "generator/planner/decide/narrow.h"
 #include "generator/planner/decide/one_body.h"
 #include "generator/planner/decide/pack_computed.h"
 #include "generator/planner/decide/pages.h"
-#include "generator/planner/decide/prefetch.h"
-#include "generator/planner/decide/streams.h"
 #include "generator/planner/decide/watch.h"
 #include "generator/planner/fuse/branches.h"
 #include "generator/planner/fuse/bring_sums.h"
@@ -293,7 +294,7 @@ void JoinRows(Planning& p) { TakeRowsTogether(p.plan); }
 void JoinFourRows(Planning& p) { TakeFourRows(p.plan); }
 void FollowInputs(Planning& p) { FollowReads(p.plan); }
 void AskAhead(Planning& p) { AskForChosenRows(p.plan); }
-void WidenLanes(Planning& p) { FindWideLanes(p.plan); }
+void ChooseVectors(Planning& p) { FindVectors(p.plan); }
 void Stream(Planning& p) { FindStreams(p.plan); }
 void PackFromRegisters(Planning& p) { PackComputed(p.plan); }
 void MultiplyByFewColumns(Planning& p) { FindFewColumns(p.plan); }
@@ -360,7 +361,8 @@ constexpr Pass kPasses[] = {
     {"read-order", FollowInputs,
      "rows that are read across an input are taken in its order where it comes from memory"},
     {"chosen", AskAhead, "rows that indices in memory choose are asked for ahead"},
-    {"wide", WidenLanes, "lanes of 64 bits are half as many"},
+    {"vectors", ChooseVectors,
+     "lanes of 64 bits are half as many, and lines of bf16 are taken by their even and odd lanes"},
     {"stream", Stream, "an output that a pass does nothing but write may go past the caches"},
     {"computed", PackFromRegisters,
      "what is computed for nothing but a dot is packed as it is computed"},

@@ -342,7 +342,7 @@ inline constexpr PassExample kPassExamples[] = {
     {"sums", kInOutput},     {"one-body", kMatmul},       {"visits", kVisited},
     {"hoist", kSelected},    {"across", kTransposed},     {"rows", kColumns},
     {"four-rows", kFilter},  {"read-order", kSplitHeads}, {"chosen", kBags},
-    {"wide", kTaken},        {"stream", kRows},           {"computed", kTwice},
+    {"vectors", kNarrow},    {"stream", kRows},           {"computed", kTwice},
     {"columns", kVectors},   {"store-rows", kPoints},     {"pages", kPaged},
 };
 

@@ -27,7 +27,8 @@ std::optional<Nest> NestOf(const Plan& plan, const Stage& stage) {
   }
   if (body == nullptr || body->size() != 1) return std::nullopt;
   const auto* lanes = As<stage::Lanes>(body->front());
-  if (lanes == nullptr || lanes->body.empty() || lanes->wide || HasWide(plan, body->front()))
+  if (lanes == nullptr || lanes->body.empty() || lanes->by == Vectors::kDoubles ||
+      HasWide(plan, body->front()))
     return std::nullopt;
   nest.lanes = lanes->loop;
   nest.defines = lanes->body;

@@ -138,6 +138,12 @@ class Recompute {
     return !changes && c.stride == 1 && !c.around;
   }
 
+  /// Elements of bf16 are widened by one instruction, a line at a time (Vectors::kEvenOdd).
+  static bool IsWidened(const Element& e) {
+    const auto* cast = AsOp(e, Op::kCast);
+    return cast && e.dtype == DType::kF32 && cast->args[0]->dtype == DType::kBF16;
+  }
+
   /// False where something else is in it.
   bool Count(const Element& e, LoopId loop, int* operations, int* loads) const {
     using namespace element;
@@ -156,8 +162,9 @@ class Recompute {
             if (!Count(*arg, loop, operations, loads)) return false;
           }
           if (*loads == before) return true;
-          ++*operations;
           const Op op = operation.op;
+          if (IsWidened(e)) return true;
+          ++*operations;
           return op == Op::kAdd || op == Op::kSub || op == Op::kMul || op == Op::kNeg;
         },
         [](const OneOf<Step, Steps, IsStep, IsVisit, Iteration, Edge, NoValue> auto&) {

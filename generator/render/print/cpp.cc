@@ -29,7 +29,7 @@ constexpr std::string_view kOwnWords =
     "grid "
     "GroupedRows GroupMetadata GroupSteps Guarded Held hn Hold HostArray HostAt hwy i4 In Index "
     "index IndexAt Init InRange InRow int16_t int32_t int64_t int8_t kAscending kDescending "
-    "LaterOf PrefetchRow kDoubles kFloats kiln kiln_context KILN_GRIDS KILN_INLINE_ATTR "
+    "LaterOf PrefetchRow kDoubles kEvenOdd kFloats kiln kiln_context KILN_GRIDS KILN_INLINE_ATTR "
     "KILN_MULTIPLIES_BF16 "
     "kiln_status kInts "
     "Last last Likely Line live LiveRows LoadOne locate Made MakeDenseTile MakeTile MaskMaps "

@@ -145,15 +145,16 @@ void BodyView::Loop(const stage::Loop& loop, Fields* fields) {
   LeaveLoop(loop.loop);
 }
 
-std::string BodyView::LanesTag(const stage::Lanes& lanes) {
-  return lanes.wide ? "kDoubles" : "kFloats";
+std::string BodyView::TagOf(Vectors by) {
+  if (by == Vectors::kEvenOdd) return "kEvenOdd";
+  return by == Vectors::kDoubles ? "kDoubles" : "kFloats";
 }
 
 void BodyView::LaneLoop(const stage::Lanes& lanes, Fields* fields) {
   const SpaceId space = plan_[lanes.loop].space;
   fields->Set("index", LoopName(lanes.loop));
   fields->Set("count", Count(space));
-  const std::string tag = LanesTag(lanes);
+  const std::string tag = TagOf(lanes.by);
   lanes_ = lanes.loop;
   fields->Set("prefetches", LinesOf(PrefetchLines(lanes.prefetches, lanes.loop)));
   std::string call = "ForLanes(" + tag + ", " + Count(space) + ", ";
@@ -165,7 +166,8 @@ void BodyView::LaneLoop(const stage::Lanes& lanes, Fields* fields) {
   // and load its fields again after each store.
   const bool turns = std::any_of(lanes.body.begin(), lanes.body.end(),
                                  [](const Stage& s) { return Is<stage::For>(s); });
-  fields->Set("lanes_attribute", in_rows_ || in_both_ || turns ? "KILN_INLINE_ATTR" : "HWY_ATTR");
+  const bool inside = in_rows_ || in_both_ || turns || lanes.by == Vectors::kEvenOdd;
+  fields->Set("lanes_attribute", inside ? "KILN_INLINE_ATTR" : "HWY_ATTR");
   loaded_.clear();
   fields->SetList("body", List(lanes.body));
   lanes_ = {};
@@ -176,7 +178,7 @@ void BodyView::LaneLoop(const stage::Lanes& lanes, Fields* fields) {
 /// Whoever names a row where no loop over them has begun means the first.
 void BodyView::SomeRows(const stage::Rows& rows, Fields* fields) {
   const auto* lanes = As<stage::Lanes>(rows.body.front());
-  const std::string tag = rows.as_lanes && lanes ? LanesTag(*lanes) + ", " : "";
+  const std::string tag = rows.as_lanes && lanes ? TagOf(lanes->by) + ", " : "";
   const std::string count = Count(plan_[rows.loop].space);
   if (!rows.in_order_of.empty()) {
     const Place& read = rows.in_order_of.front();
@@ -230,7 +232,7 @@ void BodyView::EachOfRows(const stage::EachRow& each, Fields* fields) {
 void BodyView::Reduction(const stage::Reduce& reduce, Fields* fields) {
   fields->Set("index", LoopName(reduce.loop));
   fields->Set("count", Count(plan_[reduce.loop].space));
-  fields->Set("tag", reduce.wide ? "kDoubles" : "kFloats");
+  fields->Set("tag", TagOf(reduce.by));
   lanes_ = reduce.loop;
   fields->Set("prefetches", LinesOf(PrefetchLines(reduce.prefetches, reduce.loop)));
   loaded_.clear();

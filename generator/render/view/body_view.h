@@ -27,7 +27,7 @@ class BodyView {
   std::vector<Fields> List(const Stages& stages);
   Fields One(const Stage& of);
   void Loop(const stage::Loop& loop, Fields* fields);
-  static std::string LanesTag(const stage::Lanes& lanes);
+  static std::string TagOf(Vectors by);
   void LaneLoop(const stage::Lanes& lanes, Fields* fields);
   void SomeRows(const stage::Rows& rows, Fields* fields);
   void EachOfRows(const stage::EachRow& each, Fields* fields);

@@ -27,11 +27,12 @@ std::string BodyView::StreamLanes(const stage::Lanes& lanes, const stage::EachRo
     begins.push_back(Pointer(first));
   }
   // Rows that are taken together are stored a vector at a time, which has to be whole lines.
+  const std::string columns =
+      (lanes.by == Vectors::kEvenOdd ? "2 * " : "") + ("hn::Lanes(" + tag + ")");
   for (const BufferId buffer : lanes.streamed) {
     const std::string& name = names_[buffer];
-    streams +=
-        (streams.empty() ? "" : " && ") +
-        (in_rows_ ? "StreamsPieces(hn::Lanes(" + tag + "), " + name + ")" : name + ".stream");
+    streams += (streams.empty() ? "" : " && ") +
+               (in_rows_ ? "StreamsPieces(" + columns + ", " + name + ")" : name + ".stream");
   }
   if (begins.size() > 1 && !in_rows_) {
     streams += " && AreAlignedAlike(";

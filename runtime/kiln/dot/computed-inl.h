@@ -75,7 +75,7 @@ HWY_INLINE auto ComputedKGroups(const Fn& fn, size_t i, size_t c) {
   } else {
     static_assert(std::is_same_v<B, bf16>, "bytes are packed");
     const auto even = fn(at, ElementOf<Dot>(i), c), odd = fn(at, ElementOf<Dot>(i) + 1, c);
-    return RoundedPairs(hn::ScalableTag<typename Dot::KGroup>(), even, odd);
+    return hn::BitCast(hn::ScalableTag<typename Dot::KGroup>(), RoundedPairs(even, odd));
   }
 }
 

@@ -138,14 +138,6 @@ HWY_INLINE hn::Vec<DW> KGroupsAcross(DW dw, const T* first, int64_t stride) {
 }
 
 #if HWY_TARGET == HWY_AVX3_DL
-/// Whether one of them is subnormal, of which what rounds to bf16 makes 0 (see ToStorage).
-template <class V>
-HWY_INLINE bool HasSubnormal(V a, V b) {
-  constexpr int kSubnormal = 0x20;
-  return (_mm512_fpclass_ps_mask(a.raw, kSubnormal) | _mm512_fpclass_ps_mask(b.raw, kSubnormal)) !=
-         0;
-}
-
 /// Stores neighbours, which are rounded as any store does it, to an aligned address.
 template <class V>
 HWY_INLINE void StoreRounded(V low, V high, bf16* to) {
@@ -158,24 +150,6 @@ HWY_INLINE void StoreRounded(V low, V high, bf16* to) {
   }
 }
 #endif
-
-/// K-groups of pairs of bf16, to which floats are rounded as a store rounds them: `even` is the
-/// first of each.
-template <class DW, class V>
-HWY_INLINE hn::Vec<DW> RoundedPairs(DW dw, V even, V odd) {
-#if HWY_TARGET == HWY_AVX3_DL
-  // Both halves of a vector are made at once, and then take turns.
-  if (HWY_LIKELY(!HasSubnormal(even, odd))) {
-    alignas(64) static constexpr uint16_t kTurns[] = {0,  16, 1,  17, 2,  18, 3,  19, 4,  20, 5,
-                                                      21, 6,  22, 7,  23, 8,  24, 9,  25, 10, 26,
-                                                      11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
-    const auto halves = (__m512i)_mm512_cvtne2ps_pbh(odd.raw, even.raw);
-    return hn::Vec<DW>{_mm512_permutexvar_epi16(_mm512_load_si512(kTurns), halves)};
-  }
-#endif
-  return Interleave<bf16>(dw,
-                          [&](size_t r) HWY_ATTR { return ToStorage<bf16>(r == 0 ? even : odd); });
-}
 
 /// Whether the k-groups of a line of columns are made at once, for which KGroupsAcross would load
 /// and widen each row once for each of their vectors.

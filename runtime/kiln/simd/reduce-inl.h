@@ -4,14 +4,13 @@
 //   SumLanes<T>(d, count, fn)   T is the dtype of the elements, the result is Rep<T>
 //   ProdLanes MaxLanes MinLanes alike; a NaN is the maximum and the minimum
 //   AnyLanes AllLanes(d, count, fn)   of masks, to a bool
-//   ArgmaxLanes<T> ArgminLanes<T>(d, count, fn)   {value, index}: the first of equals; a NaN wins
 //   ScanLanes<T>(d, count, fn, out)   out(at, i, v) takes the running sums
 //   FoldLanes<SumOf<T>, MaxOf<U>>(d, count, fn)   several of the first four in one pass: for
 //                               fn(at, i, fold) to call fold(a, b) with the elements of each; a
 //                               tuple of what these alone would give
 //
 // fn is called for every element, once, and may store what it computes: none of these ends early.
-// Of no elements: 0, 1, the lowest, the highest, false, true, index -1. The result depends on
+// Of no elements: 0, 1, the lowest, the highest, false, true. The result depends on
 // nothing but the elements, their number and the target: sums have a fixed order, which is not that
 // of a scalar loop.
 #if defined(KILN_REDUCE_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
@@ -56,13 +55,6 @@ constexpr Rep<T> HighestElement() {
     return std::numeric_limits<T>::max();
   }
 }
-
-/// What ArgmaxLanes finds.
-template <typename X>
-struct Best {
-  X value;
-  int32_t index;
-};
 
 }  // namespace kiln::inline KILN_ABI
 #endif  // KILN_REDUCE_ONCE_
@@ -203,6 +195,18 @@ HWY_INLINE auto WithChains(D d, const Go& go) {
   }
 }
 
+/// Folds four vectors, from element i on, each into a chain of its own.
+template <class D, class Fn, class Into0, class Into1, class Into2, class Into3>
+HWY_INLINE void FoldFour(D d, const Fn& fn, size_t i, const Into0& into_0, const Into1& into_1,
+                         const Into2& into_2, const Into3& into_3) {
+  const size_t n = hn::Lanes(d);
+  const Whole<D> whole;
+  fn(whole, i, into_0);
+  fn(whole, i + n, into_1);
+  fn(whole, i + 2 * n, into_2);
+  fn(whole, i + 3 * n, into_3);
+}
+
 /// Folds of all elements, of which fn(at, i, fold) hands over those at i by fold(v0, v1 ...).
 template <class... Folds, class D, class Fn>
 HWY_INLINE auto FoldLanes(D d, size_t count, const Fn& fn) {
@@ -217,10 +221,7 @@ HWY_INLINE auto FoldLanes(D d, size_t count, const Fn& fn) {
     const auto into_3 = [&](auto... v) KILN_INLINE_ATTR { (chains.template Add<3>(v), ...); };
     size_t i = 0;
     for (; i < fourfold; i += 4 * n) {
-      fn(whole, i, into_0);
-      fn(whole, i + n, into_1);
-      fn(whole, i + 2 * n, into_2);
-      fn(whole, i + 3 * n, into_3);
+      FoldFour(d, fn, i, into_0, into_1, into_2, into_3);
     }
     for (; i < end; i += n) fn(whole, i, into_0);
     if (i < count) {
@@ -268,113 +269,6 @@ HWY_INLINE bool AnyLanes(D d, size_t count, Fn&& fn) {
 template <class D, class Fn>
 HWY_INLINE bool AllLanes(D d, size_t count, Fn&& fn) {
   return !AnyLanes(d, count, [&](auto at, size_t i) HWY_ATTR { return hn::Not(fn(at, i)); });
-}
-
-// ---- Positions.
-
-/// Whether x comes before the best so far. Nothing does once that is NaN.
-template <bool kLargest, class V>
-HWY_INLINE auto IsBetter(V x, V best) {
-  const auto ahead = [&]() HWY_ATTR {
-    if constexpr (kLargest) {
-      return Gt(x, best);
-    } else {
-      return Lt(x, best);
-    }
-  }();
-  if constexpr (FloatVector<V> || FloatScalar<V>) {
-    return EitherOf(ahead, BothOf(Ne(x, x), Eq(best, best)));
-  } else {
-    return ahead;
-  }
-}
-
-template <bool kLargest>
-struct BetterObject {
-  template <class V>
-  HWY_INLINE V operator()(V a, V b) const {
-    return Select(IsBetter<kLargest>(b, a), b, a);
-  }
-};
-
-/// The best so far of each lane.
-template <bool kLargest, class V, class I>
-struct BestOfLanes {
-  HWY_INLINE void Add(V x, I at) {
-    const auto better = IsBetter<kLargest>(x, value);
-    value = Select(better, x, value);
-    index = Select(better, at, index);
-  }
-  HWY_INLINE void Merge(const BestOfLanes& other) {
-    const auto before = BothOf(IsSame(other.value), Lt(other.index, index));
-    const auto better = EitherOf(IsBetter<kLargest>(other.value, value), before);
-    value = Select(better, other.value, value);
-    index = Select(better, other.index, index);
-  }
-  HWY_INLINE auto OfAll() const {
-    const auto best = FoldVector(BetterObject<kLargest>(), value);
-    const auto none = hn::Set(hn::DFromV<I>(), std::numeric_limits<int32_t>::max());
-    const I found = Select(IsSame(hn::Set(hn::DFromV<V>(), best)), index, none);
-    return Best<decltype(LaneOf<V>(best))>{best, FoldVector(MinObject(), found)};
-  }
-
-  V value;
-  I index;
-
- private:
-  HWY_INLINE auto IsSame(V x) const {
-    if constexpr (FloatVector<V>) {
-      return EitherOf(Eq(x, value), BothOf(Ne(x, x), Ne(value, value)));
-    } else {
-      return Eq(x, value);
-    }
-  }
-};
-
-/// Vectors take turns, as each comparison waits for the one before.
-template <bool kLargest, typename T, class D, class Fn>
-HWY_INLINE Best<Rep<T>> LocateLanes(D d, size_t count, Fn&& fn) {
-  constexpr Rep<T> kLeast = kLargest ? LowestElement<T>() : HighestElement<T>();
-  if (count == 0) return {kLeast, -1};
-  const Whole<D> whole;
-  const size_t n = hn::Lanes(d), end = count - count % n;
-  using V = decltype(fn(whole, 0));
-  using I = decltype(whole.Iota(0));
-  using Lanes = BestOfLanes<kLargest, V, I>;
-  const auto places = [&](size_t i) HWY_ATTR { return whole.Iota(static_cast<int32_t>(i)); };
-  // Lanes that no element has been in lose against all that come first.
-  const I none = hn::Set(hn::DFromV<I>(), std::numeric_limits<int32_t>::max());
-  Lanes best{hn::Set(hn::DFromV<V>(), kLeast), none};
-  size_t i = 0;
-  if (end >= 4 * n) {
-    Lanes a = best, b = best, c = best;
-    best = {fn(whole, 0), places(0)}, a = {fn(whole, n), places(n)};
-    b = {fn(whole, 2 * n), places(2 * n)}, c = {fn(whole, 3 * n), places(3 * n)};
-    for (i = 4 * n; i + 4 * n <= end; i += 4 * n) {
-      best.Add(fn(whole, i), places(i));
-      a.Add(fn(whole, i + n), places(i + n));
-      b.Add(fn(whole, i + 2 * n), places(i + 2 * n));
-      c.Add(fn(whole, i + 3 * n), places(i + 3 * n));
-    }
-    best.Merge(a), b.Merge(c), best.Merge(b);
-  }
-  for (; i < end; i += n) best.Merge({fn(whole, i), places(i)});
-  if (end < count) {
-    const Part<D> part(count - end);
-    const auto used = hn::FirstN(TagFor<int32_t, D>(), part.lanes());
-    const V value = fn(part, end);
-    const I at = part.Iota(static_cast<int32_t>(end));
-    best.Merge({Select(used, value, hn::Set(hn::DFromV<V>(), kLeast)), Select(used, at, none)});
-  }
-  return best.OfAll();
-}
-template <typename T, class D, class Fn>
-HWY_INLINE Best<Rep<T>> ArgmaxLanes(D d, size_t count, Fn&& fn) {
-  return LocateLanes<true, T>(d, count, fn);
-}
-template <typename T, class D, class Fn>
-HWY_INLINE Best<Rep<T>> ArgminLanes(D d, size_t count, Fn&& fn) {
-  return LocateLanes<false, T>(d, count, fn);
 }
 
 // ---- Running sums.

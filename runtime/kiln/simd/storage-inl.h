@@ -246,6 +246,42 @@ HWY_INLINE auto LowBits(V v) {
   return hn::DemoteTo(d, hn::And(hn::BitCast(di, v), hn::Set(di, kBits)));
 }
 
+#if HWY_TARGET == HWY_AVX3_DL
+/// Whether one of the lanes is subnormal, of which what rounds to bf16 makes 0.
+template <class V, class... More>
+HWY_INLINE bool HasSubnormal(V v, More... more) {
+  constexpr int kSubnormal = 0x20;
+  return (_mm512_fpclass_ps_mask(v.raw, kSubnormal) | ... |
+          _mm512_fpclass_ps_mask(more.raw, kSubnormal)) != 0;
+}
+#endif
+
+/// Pairs of bf16, to which floats are rounded as ToStorage rounds them: the even ones are the lower
+/// halves of lanes.
+template <class V>
+HWY_INLINE auto RoundedPairs(V even, V odd) {
+  const TagFor<uint32_t, hn::DFromV<V>> d;
+#if HWY_TARGET == HWY_AVX3_DL
+  // Both halves of a vector are made at once, and then take turns.
+  if constexpr (sizeof(V) == 64) {
+    if (HWY_LIKELY(!HasSubnormal(even, odd))) {
+      alignas(64) static constexpr uint16_t kTurns[] = {0,  16, 1,  17, 2,  18, 3,  19, 4,  20, 5,
+                                                        21, 6,  22, 7,  23, 8,  24, 9,  25, 10, 26,
+                                                        11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+      const auto halves = (__m512i)_mm512_cvtne2ps_pbh(odd.raw, even.raw);
+      return hn::Vec<decltype(d)>{_mm512_permutexvar_epi16(_mm512_load_si512(kTurns), halves)};
+    }
+  }
+#endif
+  const auto upper = RoundedBf16Bits(odd), lower = hn::ShiftRight<16>(RoundedBf16Bits(even));
+#if HWY_TARGET == HWY_SCALAR
+  return hn::Or(hn::And(upper, hn::Set(d, 0xFFFF0000u)), lower);
+#else
+  const hn::Repartition<uint16_t, decltype(d)> d16;
+  return hn::BitCast(d, hn::OddEven(hn::BitCast(d16, upper), hn::BitCast(d16, lower)));
+#endif
+}
+
 /// The bits of elements of T for the vector of their representation. Floats are rounded to nearest
 /// even, and to powers of two as RoundedPowerBits says; of integers that do not fit, the lower bits
 /// are kept.
@@ -263,8 +299,7 @@ HWY_INLINE auto ToStorage(V v) {
 #if HWY_TARGET == HWY_AVX3_DL
       // vcvtneps2bf16 does it all, but makes subnormals 0.
       if constexpr (sizeof(V) == 64) {
-        constexpr int kSubnormal = 0x20;
-        if (HWY_LIKELY(_mm512_fpclass_ps_mask(v.raw, kSubnormal) == 0))
+        if (HWY_LIKELY(!HasSubnormal(v)))
           return hn::Vec<TagFor<uint16_t, D>>{(__m256i)_mm512_cvtneps_pbh(v.raw)};
       }
 #endif

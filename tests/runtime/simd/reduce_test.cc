@@ -4,6 +4,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tests/runtime/simd/reduce_test.cc"
 #include "hwy/foreach_target.h"
+#include "kiln/simd/locate-inl.h"
 #include "kiln/simd/reduce-inl.h"
 
 #ifndef KILN_REDUCE_TEST_ONCE

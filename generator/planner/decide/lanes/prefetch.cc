@@ -1,4 +1,4 @@
-#include "generator/planner/decide/prefetch.h"
+#include "generator/planner/decide/lanes/prefetch.h"
 
 #include <algorithm>
 #include <cstdlib>

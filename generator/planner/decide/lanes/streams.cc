@@ -1,4 +1,4 @@
-#include "generator/planner/decide/streams.h"
+#include "generator/planner/decide/lanes/streams.h"
 
 #include <algorithm>
 
@@ -120,20 +120,6 @@ void FindStreams(Plan& plan) {
       const auto* each = EachRowOf(*lanes);
       lanes->streamed =
           StreamedBy(plan, each ? each->body : lanes->body, lanes->loop, each ? 1 : kMost);
-    });
-  }
-}
-
-void FindWideLanes(Plan& plan) {
-  const auto any_wide = [&](const Stages& stages) {
-    bool wide = false;
-    for (const Stage& s : stages) wide = wide || HasWide(plan, s);
-    return wide;
-  };
-  for (BodyPlan& body : plan.bodies) {
-    ChangeStages(body.stages, [&](Stage& stage) {
-      if (auto* lanes = As<stage::Lanes>(stage)) lanes->wide = any_wide(lanes->body);
-      if (auto* reduce = As<stage::Reduce>(stage)) reduce->wide = HasWide(plan, stage);
     });
   }
 }

@@ -12,7 +12,4 @@ void FindSums(Plan& plan);
 /// write it.
 void FindStreams(Plan& plan);
 
-/// Passes whose lanes have 64 bits: one element of that width makes all of a pass's lanes as wide.
-void FindWideLanes(Plan& plan);
-
 }  // namespace kiln
