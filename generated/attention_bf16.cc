@@ -196,7 +196,7 @@ static void RunStep(const Step& step) {
     for (size_t m_i = 0; m_i < m_size; ++m_i) {
       StreamLanes(kFloats, d_size, o.stream, o.At(m_i, 0), [&](auto at, size_t d_i) HWY_ATTR {
         const auto acc_1 = at.Load(acc.At(m_i, d_i));
-        at.Store(DivideBy(acc_1, LoadOne(total.At(m_i))), o.At(m_i, d_i));
+        at.Store(DivideByForBf16(acc_1, LoadOne(total.At(m_i))), o.At(m_i, d_i));
       });
     }
   }

@@ -109,7 +109,7 @@ static HWY_INLINE void Body([[maybe_unused]] const Step& step, SingleStep) {
 
       // gmm_swiglu.yaml:61  out[mine] = T(silu(gate_acc) * up_acc)
       const auto gate_acc_0 = at.Load(gate_acc.At(m_i, n_i));
-      at.StoreIf(at.Splat(mine_1), hn::Mul(Silu(gate_acc_0), sum), out.At(m_i, n_i));
+      at.StoreIf(at.Splat(mine_1), hn::Mul(SiluForBf16(gate_acc_0), sum), out.At(m_i, n_i));
     };
     MultiplyTiles<Dot<bf16>>(lhs.rows, lhs, up, TileSums(), start, finish);
   }
@@ -186,7 +186,7 @@ static HWY_INLINE void Body([[maybe_unused]] const Step& step, Last) {
 
       // gmm_swiglu.yaml:61  out[mine] = T(silu(gate_acc) * up_acc)
       const auto gate_acc_0 = at.Load(gate_acc.At(m_i, n_i));
-      at.StoreIf(at.Splat(mine_1), hn::Mul(Silu(gate_acc_0), sum), out.At(m_i, n_i));
+      at.StoreIf(at.Splat(mine_1), hn::Mul(SiluForBf16(gate_acc_0), sum), out.At(m_i, n_i));
     };
     MultiplyTiles<Dot<bf16>>(lhs.rows, lhs, up, Accumulators(up_acc, tm, /*from_zero=*/false),
                              start, finish);

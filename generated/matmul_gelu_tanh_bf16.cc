@@ -71,7 +71,7 @@ static void RunStep(const Step& step) {
   };
   const auto finish = [=](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
     // matmul_activation.yaml:49  z = T(gelu_tanh(acc))
-    at.Store(GeluTanh(sum), z.At(m_i, n_i));
+    at.Store(GeluTanhForBf16(sum), z.At(m_i, n_i));
   };
   MultiplyTiles<Dot<bf16>>(x.rows, x, y, SumsOf(when, acc, m_size), start, finish, z);
 }

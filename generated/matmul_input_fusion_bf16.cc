@@ -77,7 +77,7 @@ static void RunStep(const Step& step) {
     PrefetchRowsAhead(gate.At(m_i, k_i), gate.At(m_i + 1, k_i));
     const auto x_0 = at.Load(x.At(m_i, k_i));
     const auto gate_0 = at.Load(gate.At(m_i, k_i));
-    return hn::Mul(Silu(x_0), gate_0);
+    return hn::Mul(SiluForBf16(x_0), gate_0);
   });
   const auto start = [=](auto at, size_t m_i, size_t n_i) HWY_ATTR {
     at.PrefetchStored(z.At(m_i, n_i), z.stride[0]);

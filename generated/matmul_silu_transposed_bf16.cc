@@ -71,7 +71,7 @@ static void RunStep(const Step& step) {
   };
   const auto finish = [=](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
     // matmul_activation.yaml:51  z = T(silu(acc))
-    at.Store(Silu(sum), z.At(m_i, n_i));
+    at.Store(SiluForBf16(sum), z.At(m_i, n_i));
   };
   MultiplyTiles<Dot<bf16>>(x.rows, x, y, SumsOf(when, acc, m_size), start, finish, z);
 }

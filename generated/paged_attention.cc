@@ -307,9 +307,9 @@ static void RunStep(const Step& step) {
                     [&](auto at, size_t d_i) HWY_ATTR {
           const auto acc_1 = at.Load(acc.At(hk_i, tile_i, d_i));
           at.Store(
-              DivideBy(acc_1,
-                       Select(LoadOne(total.At(hk_i, tile_i)) == 0.0f, 1.0f,
-                              LoadOne(total.At(hk_i, tile_i)))), o.At(hk_i, tile_i, d_i));
+              DivideByForBf16(acc_1,
+                              Select(LoadOne(total.At(hk_i, tile_i)) == 0.0f, 1.0f,
+                                     LoadOne(total.At(hk_i, tile_i)))), o.At(hk_i, tile_i, d_i));
         });
       }
     }

@@ -383,19 +383,19 @@ static void RunStep(const Step& step) {
           //     group, d])
           const auto acc_1 = at.Load(acc.At(0, group_i + Signed(tokens_i) * call.group, d_i));
           const auto value_7 =
-              DivideBy(acc_1, LoadOne(total.At(0, group_i + Signed(tokens_i) * call.group)));
+              DivideByForBf16(acc_1, LoadOne(total.At(0, group_i + Signed(tokens_i) * call.group)));
           at.StoreIf(at.Splat(mine_0), value_7, o.At(tokens_i, 0, group_i, d_i));
           const auto acc_2 = at.Load(acc.At(1, group_i + Signed(tokens_i) * call.group, d_i));
           const auto value_8 =
-              DivideBy(acc_2, LoadOne(total.At(1, group_i + Signed(tokens_i) * call.group)));
+              DivideByForBf16(acc_2, LoadOne(total.At(1, group_i + Signed(tokens_i) * call.group)));
           at.StoreIf(at.Splat(mine_0), value_8, o.At(tokens_i, 1, group_i, d_i));
           const auto acc_3 = at.Load(acc.At(2, group_i + Signed(tokens_i) * call.group, d_i));
           const auto value_9 =
-              DivideBy(acc_3, LoadOne(total.At(2, group_i + Signed(tokens_i) * call.group)));
+              DivideByForBf16(acc_3, LoadOne(total.At(2, group_i + Signed(tokens_i) * call.group)));
           at.StoreIf(at.Splat(mine_0), value_9, o.At(tokens_i, 2, group_i, d_i));
           const auto acc_4 = at.Load(acc.At(3, group_i + Signed(tokens_i) * call.group, d_i));
           const auto value_10 =
-              DivideBy(acc_4, LoadOne(total.At(3, group_i + Signed(tokens_i) * call.group)));
+              DivideByForBf16(acc_4, LoadOne(total.At(3, group_i + Signed(tokens_i) * call.group)));
           at.StoreIf(at.Splat(mine_0), value_10, o.At(tokens_i, 3, group_i, d_i));
         });
       }

@@ -215,7 +215,8 @@ static void RunStep(const Step& step) {
       StreamLanes(kFloats, d_size, o.stream, o.At(m_i, 0), [&](auto at, size_t d_i) HWY_ATTR {
         const auto acc_1 = at.Load(acc.At(m_i, d_i));
         at.Store(
-            DivideBy(acc_1, Select(LoadOne(total.At(m_i)) == 0.0f, 1.0f, LoadOne(total.At(m_i)))),
+            DivideByForBf16(acc_1,
+                            Select(LoadOne(total.At(m_i)) == 0.0f, 1.0f, LoadOne(total.At(m_i)))),
             o.At(m_i, d_i));
       });
     }

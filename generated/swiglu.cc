@@ -76,7 +76,7 @@ static HWY_INLINE void Body([[maybe_unused]] const Step& step, SingleStep) {
     const auto finish = [=](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
       // swiglu.yaml:48  y = T(silu(gate_acc) * up_acc)
       const auto gate_acc_0 = at.Load(gate_acc.At(m_i, n_i));
-      at.Store(hn::Mul(Silu(gate_acc_0), sum), y.At(m_i, n_i));
+      at.Store(hn::Mul(SiluForBf16(gate_acc_0), sum), y.At(m_i, n_i));
     };
     MultiplyTiles<Dot<bf16>>(x.rows, x, up, TileSums(), start, finish, y);
   }
@@ -146,7 +146,7 @@ static HWY_INLINE void Body([[maybe_unused]] const Step& step, Last) {
     const auto finish = [=](auto at, auto sum, size_t m_i, size_t n_i) HWY_ATTR {
       // swiglu.yaml:48  y = T(silu(gate_acc) * up_acc)
       const auto gate_acc_0 = at.Load(gate_acc.At(m_i, n_i));
-      at.Store(hn::Mul(Silu(gate_acc_0), sum), y.At(m_i, n_i));
+      at.Store(hn::Mul(SiluForBf16(gate_acc_0), sum), y.At(m_i, n_i));
     };
     MultiplyTiles<Dot<bf16>>(x.rows, x, up, Accumulators(up_acc, m_size, /*from_zero=*/false),
                              start, finish, y);

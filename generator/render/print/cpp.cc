@@ -21,7 +21,7 @@ constexpr std::string_view kOwnWords =
     "CopiedRows Copies "
     "copies copy_in CopyTensor CoverFourRows Core core Cut CutPoint CutRange DefaultContext "
     "DenseSize "
-    "DepthAlongColumns DepthFor Direct DivideBy DivUp DLTensor Dot Ds Element Emulated f16 Fill "
+    "DepthAlongColumns DepthFor Direct DivideBy DivideByForBf16 DivUp DLTensor Dot Ds Element Emulated f16 Fill "
     "finish First "
     "first fold FoldLanes ForBoth ForFourRows ForLanes ForReductionStep ForRows ForSteps ForTiles "
     "from "

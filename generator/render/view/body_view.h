@@ -82,6 +82,7 @@ class BodyView {
   // Vectors (vectors.cc).
   /// `whole`: the value is a statement of its own and needs no name, however long.
   std::string Vector(const ElementPtr& e, std::vector<std::string>* lines, bool whole = false);
+  std::string Shortened(std::string text, std::vector<std::string>* lines);
   bool IsLoaded(const Place& from) const;
   std::string VectorLoad(const Place& from, std::vector<std::string>* lines);
   const Place* CopiedBy(const stage::Store& store) const;

@@ -55,7 +55,12 @@ std::string BodyView::Vector(const ElementPtr& e, std::vector<std::string>* line
   if (const Place* place = LoadedBy(*e)) return VectorLoad(*place, lines);
   if (const auto* named = As<element::Named>(*e)) return VariableName(named->variable);
   std::string text = VectorOperation(*e, lines);
-  if (whole || text.size() <= kLongValue) return text;
+  return whole ? text : Shortened(std::move(text), lines);
+}
+
+/// The text of a value, or a name for a long one.
+std::string BodyView::Shortened(std::string text, std::vector<std::string>* lines) {
+  if (text.size() <= kLongValue) return text;
   const std::string name = scope_.Numbered("value");
   lines->push_back("const auto " + name + " = " + text + ";");
   return name;
@@ -128,14 +133,32 @@ std::string BodyView::VectorCast(const ElementPtr& from, DType to,
   return "Cast<" + StorageType(from->dtype) + ", " + StorageType(to) + ">(" + value + ")";
 }
 
-/// A value that is rounded to `to` next.
+/// A value that is rounded to `to` next. What is multiplied on the way there, or chosen, need be no
+/// more exact than that.
 std::string BodyView::VectorToRound(const ElementPtr& e, DType to, std::vector<std::string>* lines,
                                     bool whole) {
   const auto* operation = As<element::Operation>(*e);
-  const bool is_function = operation && e->dtype == DType::kF32 && Varies(*e);
-  const std::string_view function = is_function ? FunctionForRounding(operation->op, to) : "";
-  if (function.empty()) return Vector(e, lines, whole);
-  return std::string(function) + "(" + Vector(operation->args[0], lines) + ")";
+  const bool coarse = operation && e->dtype == DType::kF32 && to == DType::kBF16 && Varies(*e);
+  if (!coarse) return Vector(e, lines, whole);
+  const auto& [op, args, line] = *operation;
+  const auto rounded = [&](size_t k) { return VectorToRound(args[k], to, lines); };
+  const std::string_view function = FunctionForRounding(op, to);
+  std::string text;
+  if (!function.empty()) {
+    text = std::string(function) + "(" + Vector(args[0], lines) + ")";
+  } else if (op == Op::kDiv && !Varies(*args[1])) {
+    text = "DivideByForBf16(" + rounded(0) + ", " + scalars_.Print(*args[1]) + ")";
+  } else if (op == Op::kMul || op == Op::kDiv) {
+    text = rounded(0);
+    text = std::string(VectorFunction(op, e->dtype)) + "(" + text + ", " + rounded(1) + ")";
+  } else if (op == Op::kWhere) {
+    text = Vector(args[0], lines);
+    text += ", " + rounded(1);
+    text = std::string(VectorFunction(op, e->dtype)) + "(" + text + ", " + rounded(2) + ")";
+  } else {
+    return Vector(e, lines, whole);
+  }
+  return whole ? text : Shortened(std::move(text), lines);
 }
 
 std::string BodyView::VectorOperation(const Element& e, std::vector<std::string>* lines) {

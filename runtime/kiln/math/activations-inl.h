@@ -1,4 +1,4 @@
-// Sigmoid, Silu, Gelu (also for bf16), GeluTanh and Softplus; see math-inl.h. Largest errors in
+// Sigmoid, Silu, Gelu, GeluTanh and Softplus; see math-inl.h. Largest errors in
 // units of the last place:
 //
 //              f32    f64
@@ -143,31 +143,6 @@ HWY_INLINE V Gelu(V x) {
   }
 }
 
-/// Gelu of what is rounded to bf16 next, in half the instructions: off by less than 2^-12.6 of the
-/// result, where that is at least 1e-17, which is a twentieth of bf16's last place. It is
-/// max(x, 0) - t 2^g(t) of t = |x|, where g is a polynomial up to 9; from there on t stays 9.
-template <FloatVector V>
-HWY_INLINE V GeluForBf16(V x) {
-  if constexpr (std::is_same_v<LaneOf<V>, double>) {
-    return Gelu(x);
-  } else {
-    const hn::DFromV<V> d;
-    const V t = AtMost(9.0f, Magnitude(x));
-    // In halves of halves: the vectors of a tile come one after another, and chains hold them up.
-    const V tt = hn::Mul(t, t);
-    const V low = hn::MulAdd(tt, Polynomial(t, -0x1.d88b84p-2f, -0x1.a572d4p-5f),
-                             Polynomial(t, -0x1.000674p+0f, -0x1.265f6p+0f));
-    const V high = hn::MulAdd(tt, Polynomial(t, 0x1.52e0d2p-15f, -0x1.067714p-20f),
-                              Polynomial(t, 0x1.ebb5acp-8f, -0x1.7b6128p-11f));
-    const V g = hn::MulAdd(hn::Mul(tt, tt), high, low);
-    const V magic = hn::Set(d, ConstantsOf<V>::kMagic);
-    const V n_magic = hn::Add(g, magic);
-    const V r = hn::Sub(g, hn::Sub(n_magic, magic));
-    const V power = Polynomial(r, 0x1.fff692p-1f, 0x1.62f31ap-1f, 0x1.f0de1ap-3f, 0x1.c3f76p-5f);
-    return hn::NegMulAdd(t, TimesPowerOfTwo(power, n_magic), PositivePart(x));
-  }
-}
-
 /// log(1 + exp(x)) = log(1 + exp(-|x|)) + max(x, 0), which does not overflow.
 template <FloatVector V>
 HWY_INLINE V Softplus(V x) {
@@ -200,10 +175,6 @@ HWY_INLINE X Gelu(X x) {
 template <FloatScalar X>
 HWY_INLINE X Softplus(X x) {
   return FromOneLane(Softplus(ToOneLane(x)));
-}
-template <FloatScalar X>
-HWY_INLINE X GeluForBf16(X x) {
-  return FromOneLane(GeluForBf16(ToOneLane(x)));
 }
 
 }  // namespace HWY_NAMESPACE

@@ -9,6 +9,7 @@
 //   Tanh                                           tanh-inl.h
 //   Expm1 Sinh Cosh Asinh Acosh Atanh              hyperbolic-inl.h
 //   Sigmoid Silu Gelu GeluTanh Softplus            activations-inl.h (Relu: values-inl.h)
+//   ExpForBf16 and others                          for_bf16-inl.h
 //   Atan2 Atan Asin Acos                           angle-inl.h
 //   Pow                                            power-inl.h (of integers: divide-inl.h)
 //
@@ -131,6 +132,7 @@ HWY_AFTER_NAMESPACE();
 #include "kiln/math/activations-inl.h"
 #include "kiln/math/angle-inl.h"
 #include "kiln/math/erf-inl.h"
+#include "kiln/math/for_bf16-inl.h"
 #include "kiln/math/hyperbolic-inl.h"
 #include "kiln/math/power-inl.h"
 #include "kiln/math/tanh-inl.h"

@@ -8,7 +8,9 @@
 #ifndef KILN_MATH_TEST_ONCE
 #define KILN_MATH_TEST_ONCE
 namespace kiln::lanes_testing {
-constexpr int kGeluForBf16 = static_cast<int>(kOperationCount);
+// Functions of what is rounded to bf16 next, which have no number of their own.
+enum ForBf16 { kGelu = kOperationCount, kExp, kSigmoid, kSilu, kGeluTanh, kTanh };
+constexpr const char* kNamesForBf16[] = {"gelu", "exp", "sigmoid", "silu", "gelu_tanh", "tanh"};
 }  // namespace kiln::lanes_testing
 #endif
 
@@ -40,7 +42,7 @@ void Map(F f, const T* x, const T* x2, T* y, size_t count, T* scalar) {
   }
 }
 
-// Every function of the language, by its number in Op, and one that is none of them.
+// Every function of the language, by its number in Op, and those for bf16.
 template <typename T>
 void Apply(int function, const T* x, const T* x2, T* y, size_t count, T* scalar) {
 #define KILN_APPLY(number, name)                                                                   \
@@ -50,7 +52,12 @@ void Apply(int function, const T* x, const T* x2, T* y, size_t count, T* scalar)
         count, scalar);
 #define KILN_FUNCTION(op, name, ...) KILN_APPLY(static_cast<int>(Op::op), name)
 #include "generator/ir/operations.def"
-  KILN_APPLY(kGeluForBf16, GeluForBf16)
+  KILN_APPLY(ForBf16::kGelu, GeluForBf16)
+  KILN_APPLY(ForBf16::kExp, ExpForBf16)
+  KILN_APPLY(ForBf16::kSigmoid, SigmoidForBf16)
+  KILN_APPLY(ForBf16::kSilu, SiluForBf16)
+  KILN_APPLY(ForBf16::kGeluTanh, GeluTanhForBf16)
+  KILN_APPLY(ForBf16::kTanh, TanhForBf16)
 #undef KILN_APPLY
 }
 
@@ -84,7 +91,9 @@ struct Function {
   Wide (*exact_of_two)(Wide, Wide) = nullptr;
 
   std::string name() const {
-    return number == kGeluForBf16 ? "gelu for bf16" : std::string(Name(static_cast<Op>(number)));
+    if (number >= static_cast<int>(kOperationCount))
+      return std::string(kNamesForBf16[number - static_cast<int>(kOperationCount)]) + " for bf16";
+    return std::string(Name(static_cast<Op>(number)));
   }
 };
 
@@ -149,7 +158,13 @@ const std::vector<Function<Wide>> kFunctions = {
     {At(Op::kGeluTanh), &ExactGeluTanh<Wide>, {4, 45}, {1e-8, 1e-16}},
     {At(Op::kSilu), [](Wide x) { return x * ExactSigmoid(x); }, {4, 4}},
     {At(Op::kSoftplus), &ExactSoftplus<Wide>, {3, 3}},
-    {kGeluForBf16, &ExactGelu<Wide>, {2700, 90}, {1e-17, 1e-16}},  // 2^-12.6 of 2^24
+    // 2^-12.6 of 2^24, and 2^-14, 2^-13.9, 2^-17
+    {ForBf16::kGelu, &ExactGelu<Wide>, {2700, 90}, {1e-17, 1e-16}},
+    {ForBf16::kExp, [](Wide x) { return std::exp(x); }, {1024, 2}},
+    {ForBf16::kSigmoid, &ExactSigmoid<Wide>, {1024, 4}, {1e-36, 0}},
+    {ForBf16::kSilu, [](Wide x) { return x * ExactSigmoid(x); }, {1024, 4}, {1e-36, 0}},
+    {ForBf16::kGeluTanh, &ExactGeluTanh<Wide>, {1100, 45}, {1e-36, 1e-16}},
+    {ForBf16::kTanh, [](Wide x) { return std::tanh(x); }, {128, 4}},
 };
 
 /// The error of got in units of the last place of `exact`, rounded to T; inf if one is NaN or
