@@ -66,7 +66,8 @@ def main():
     options = parser.parse_intermixed_args()
     folder = options.folder.resolve()
 
-    parts = {edit.name: "planner" if edit.file.startswith(("generator/plan/", "generator/planner/")) else "checker"
+    behind = ("generator/plan/", "generator/planner/", "generator/render/")
+    parts = {edit.name: "planner" if edit.file.startswith(behind) else "checker"
              for edit in plant.read_list()}
     every = list(parts)
     unknown = [name for name in options.names if name not in every]

@@ -1,0 +1,51 @@
+// How exact what is rounded next has to be.
+#include "generator/check/check_spec.h"
+#include "generator/generate/generate.h"
+#include "tests/catch.h"
+
+namespace kiln::render {
+namespace {
+
+/// The statement that stores z, of such a type.
+std::string StoreOf(const std::string& type, const std::string& value) {
+  const std::string text =
+      "kernel: k\ninputs: {x: \"f32[m, n]\", y: \"f32[m, n]\"}\noutputs: {z: \"" + type +
+      "[m, n]\"}\nbody: |\n  z = " + value + "\n";
+  Diagnostics found;
+  const auto source = std::make_shared<const Source>("k.yaml", text);
+  const auto spec = ParseSpec(source, found);
+  const auto kernel = spec ? CheckSpec(*spec, {}, found) : nullptr;
+  INFO(kiln::Render(found, *source));
+  REQUIRE(kernel);
+  Generated texts;
+  REQUIRE(Generate(*kernel, "k.yaml", found, &texts));
+  const size_t begin = texts.source.find("at.Store("), end = texts.source.find(", z.At(", begin);
+  REQUIRE(end != std::string::npos);
+  return texts.source.substr(begin + 9, end - begin - 9);
+}
+std::string ForBf16(const std::string& value) { return StoreOf("bf16", "bf16(" + value + ")"); }
+
+TEST_CASE("what is rounded to bf16 next is as exact as that takes") {
+  CHECK(ForBf16("exp(x)") == "ExpForBf16(x_0)");
+  CHECK(StoreOf("f16", "f16(exp(x))") == "Exp(x_0)");
+  CHECK(StoreOf("f32", "exp(x)") == "Exp(x_0)");
+}
+
+TEST_CASE("so is what it is a product or a quotient of, or is chosen from") {
+  CHECK(ForBf16("silu(x) * y") == "hn::Mul(SiluForBf16(x_0), y_0)");
+  CHECK(ForBf16("y * (tanh(x) * y)") == "hn::Mul(y_0, hn::Mul(TanhForBf16(x_0), y_0))");
+  CHECK(ForBf16("y / sigmoid(x)") == "hn::Div(y_0, SigmoidForBf16(x_0))");
+  CHECK(ForBf16("exp(x) / 3.0") == "DivideByForBf16(ExpForBf16(x_0), 3.0f)");
+  CHECK(ForBf16("where(x > y, gelu_tanh(x), y)") ==
+        "Select(Gt(x_0, y_0), GeluTanhForBf16(x_0), y_0)");
+}
+
+TEST_CASE("what is added to, or goes into another function, is as exact as ever") {
+  CHECK(ForBf16("exp(x) - y") == "hn::Sub(Exp(x_0), y_0)");
+  CHECK(ForBf16("y * (1.0 - sigmoid(x))") == "hn::Mul(y_0, hn::Sub(at.Splat(1.0f), Sigmoid(x_0)))");
+  CHECK(ForBf16("tanh(exp(x))") == "TanhForBf16(Exp(x_0))");
+  CHECK(ForBf16("x / 3.0 - y") == "hn::Sub(DivideBy(x_0, 3.0f), y_0)");
+}
+
+}  // namespace
+}  // namespace kiln::render
