@@ -115,5 +115,26 @@ TEST_CASE("a value that a dot of bf16 alone reads is kept as bf16") {
   CHECK(Has(plan, "value p#10: f32[16, 16]"));
 }
 
+/// How many loops over 64 rows of `lanes` elements of such a type a softmax has.
+size_t LoopsOf(const std::string& type, const std::string& lanes) {
+  const std::string shape = "[64, " + lanes + "]\"";
+  const std::string plan = ToString(*PlanOf("kernel: k\ninputs:\n  x: \"" + type + shape +
+                                            "\noutputs:\n  o: \"f32" + shape +
+                                            "\nbody: |\n  let v = f32(x)\n"
+                                            "  o = v - max(v, axis=1, keep=true)\n")
+                                         .plan);
+  size_t loops = 0;
+  for (size_t at = 0; (at = plan.find("\n  loop ", at)) != std::string::npos; ++at) ++loops;
+  return loops;
+}
+
+TEST_CASE("short rows of narrow inputs do not wait for what each of them is reduced to") {
+  CHECK(LoopsOf("bf16", "128") == 2);
+  CHECK(LoopsOf("bf16", "256") == 2);
+  CHECK(LoopsOf("bf16", "257") == 1);
+  CHECK(LoopsOf("f32", "128") == 1);
+  CHECK(LoopsOf("bf16", "n") == 1);
+}
+
 }  // namespace
 }  // namespace kiln

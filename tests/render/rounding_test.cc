@@ -6,8 +6,8 @@
 namespace kiln::render {
 namespace {
 
-/// The statement that stores z, of such a type.
-std::string StoreOf(const std::string& type, const std::string& value) {
+/// The text of a kernel that stores z, of such a type.
+std::string TextOf(const std::string& type, const std::string& value) {
   const std::string text =
       "kernel: k\ninputs: {x: \"f32[m, n]\", y: \"f32[m, n]\"}\noutputs: {z: \"" + type +
       "[m, n]\"}\nbody: |\n  z = " + value + "\n";
@@ -19,9 +19,15 @@ std::string StoreOf(const std::string& type, const std::string& value) {
   REQUIRE(kernel);
   Generated texts;
   REQUIRE(Generate(*kernel, "k.yaml", found, &texts));
-  const size_t begin = texts.source.find("at.Store("), end = texts.source.find(", z.At(", begin);
+  return texts.source;
+}
+
+/// What is stored.
+std::string StoreOf(const std::string& type, const std::string& value) {
+  const std::string text = TextOf(type, value);
+  const size_t begin = text.find("at.Store("), end = text.find(", z.At(", begin);
   REQUIRE(end != std::string::npos);
-  return texts.source.substr(begin + 9, end - begin - 9);
+  return text.substr(begin + 9, end - begin - 9);
 }
 std::string ForBf16(const std::string& value) { return StoreOf("bf16", "bf16(" + value + ")"); }
 
@@ -45,6 +51,19 @@ TEST_CASE("what is added to, or goes into another function, is as exact as ever"
   CHECK(ForBf16("y * (1.0 - sigmoid(x))") == "hn::Mul(y_0, hn::Sub(at.Splat(1.0f), Sigmoid(x_0)))");
   CHECK(ForBf16("tanh(exp(x))") == "TanhForBf16(Exp(x_0))");
   CHECK(ForBf16("x / 3.0 - y") == "hn::Sub(DivideBy(x_0, 3.0f), y_0)");
+}
+
+TEST_CASE("what is rounded to an integer is converted by its rounding, where it is a small one") {
+  CHECK(StoreOf("i8", "i8(round(x * y))") == "CastNearest<int8_t>(hn::Mul(x_0, y_0))");
+  CHECK(StoreOf("u16", "u16(round(x))") == "CastNearest<uint16_t>(x_0)");
+  CHECK(StoreOf("i8", "i8(x)") == "Cast<float, int8_t>(x_0)");
+  CHECK(StoreOf("i32", "i32(round(x))") == "Cast<float, int32_t>(RoundEven(x_0))");
+}
+
+TEST_CASE("the largest size is found by bits") {
+  const std::string rows = "max(abs(x), axis=1, keep=true)";
+  CHECK(TextOf("f32", "x / " + rows).find("= MaxAbsLanes<float>(") != std::string::npos);
+  CHECK(TextOf("f32", "x / max(x, axis=1, keep=true)").find("MaxAbs") == std::string::npos);
 }
 
 }  // namespace

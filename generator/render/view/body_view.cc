@@ -256,7 +256,11 @@ void BodyView::OneFold(const Fold& fold, const std::string& value, Fields* field
   const std::string type = ValueType(plan_[fold.variable].dtype);
   const std::string of = is_place ? ValueType(fold.value->dtype) : type;
   fields->Set("type", type);
-  fields->Set("function", std::string(LaneReduction(fold.op)) + (of_masks ? "" : "<" + of + ">"));
+  const DType dtype = fold.value->dtype;
+  const bool of_sizes =
+      fold.op == Op::kMax && IsFloat(dtype) && !IsWide(dtype) && AsOp(*fold.value, Op::kAbs);
+  const std::string function = of_sizes ? "MaxAbsLanes" : std::string(LaneReduction(fold.op));
+  fields->Set("function", function + (of_masks ? "" : "<" + of + ">"));
   fields->Set("part", is_place ? ".index" : "");
   fields->Set("value", value);
   fields->Set("name", VariableName(fold.variable));

@@ -125,6 +125,10 @@ std::string BodyView::VectorCast(const ElementPtr& from, DType to,
     const std::string index = Vector(from, lines);
     return to == DType::kI32 ? index : "Cast<int32_t, " + StorageType(to) + ">(" + index + ")";
   }
+  const auto* round = AsOp(*from, Op::kRound);
+  const bool is_small = !IsFloat(to) && (RowOf(to).bits == 8 || RowOf(to).bits == 16);
+  if (round && from->dtype == DType::kF32 && is_small && to != DType::kBool)
+    return "CastNearest<" + StorageType(to) + ">(" + Vector(round->args[0], lines) + ")";
   const std::string value = VectorToRound(from, to, lines);
   // narrow floats are held as float, small integers as int32_t.
   const bool held_alike = ValueType(from->dtype) == ValueType(to) &&

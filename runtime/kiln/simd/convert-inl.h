@@ -239,23 +239,47 @@ HWY_INLINE auto TruncateInRange(V v) {
   return TruncateLanes<int32_t>(v);
 }
 
+/// Floats that To, an integer of 8 or 16 bits, can hold the nearest integers of; 0 for NaN.
+template <typename To, FloatVector V>
+HWY_INLINE V WithinLimits(V v) {
+  using Limits = std::numeric_limits<To>;
+  const hn::DFromV<V> d;
+  const V low = hn::Set(d, LaneOf<V>{Limits::min()}), high = hn::Set(d, LaneOf<V>{Limits::max()});
+  return hn::IfThenElseZero(hn::Eq(v, v), hn::Min(hn::Max(v, low), high));
+}
+
 /// A float vector to an integer type.
 template <typename To, FloatVector V>
 HWY_INLINE auto CastTruncating(V v) {
-  using F = LaneOf<V>;
   using Limits = std::numeric_limits<To>;
   if constexpr (sizeof(To) >= 4) {
     return TruncateLanes<To>(v);
   } else if constexpr (!kPlainLanes) {
-    const hn::DFromV<V> d;
-    const V low = hn::Set(d, static_cast<F>(Limits::min())),
-            high = hn::Set(d, static_cast<F>(Limits::max()));
-    return TruncateInRange(hn::IfThenElseZero(hn::Eq(v, v), hn::Min(hn::Max(v, low), high)));
+    return TruncateInRange(WithinLimits<To>(v));
   } else {
     const auto lanes = TruncateLanes<int32_t>(v);
     const hn::DFromV<decltype(lanes)> d;
     return hn::Min(hn::Max(lanes, hn::Set(d, int32_t{Limits::min()})),
                    hn::Set(d, int32_t{Limits::max()}));
+  }
+}
+
+/// The nearest integer of 8 or 16 bits, ties to even: Cast of RoundEven, by the rounding of a
+/// conversion where there is one.
+template <typename To, FloatVector V>
+HWY_INLINE auto CastNearest(V v) {
+  static_assert(sizeof(To) < 4 && sizeof(LaneOf<V>) == 4);
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+  using I = hn::Vec<TagFor<int32_t, hn::DFromV<V>>>;
+  if constexpr (sizeof(v.raw) == 32) return I{_mm256_cvtps_epi32(WithinLimits<To>(v).raw)};
+#if HWY_TARGET <= HWY_AVX3
+  if constexpr (sizeof(v.raw) == 64) return I{_mm512_cvtps_epi32(WithinLimits<To>(v).raw)};
+#endif
+#endif
+  if constexpr (kPlainLanes) {
+    return CastTruncating<To>(LaneByLane([](float lane) { return std::nearbyint(lane); }, v));
+  } else {
+    return CastTruncating<To>(hn::Round(v));
   }
 }
 

@@ -3,6 +3,7 @@
 //
 //   SumLanes<T>(d, count, fn)   T is the dtype of the elements, the result is Rep<T>
 //   ProdLanes MaxLanes MinLanes alike; a NaN is the maximum and the minimum
+//   MaxAbsLanes                 MaxLanes of floats without a sign
 //   AnyLanes AllLanes(d, count, fn)   of masks, to a bool
 //   ScanLanes<T>(d, count, fn, out)   out(at, i, v) takes the running sums
 //   FoldLanes<SumOf<T>, MaxOf<U>>(d, count, fn)   several of the first four in one pass: for
@@ -105,6 +106,14 @@ struct MaxObject {
     return LargerOf(a, b);
   }
 };
+struct MaxBitsObject {
+  template <class V>
+  HWY_INLINE V operator()(V a, V b) const {
+    const TagFor<uint32_t, hn::DFromV<V>> bits;
+    const auto larger = hn::Max(hn::BitCast(bits, a), hn::BitCast(bits, b));
+    return hn::BitCast(hn::DFromV<V>(), larger);
+  }
+};
 struct MinObject {
   template <class V>
   HWY_INLINE V operator()(V a, V b) const {
@@ -133,6 +142,15 @@ struct MaxOf {
   using Op = MaxObject;
   static constexpr Total kStart = LowestElement<T>();
   static HWY_INLINE Total End(Total total) { return Maximum(total, total); }
+};
+/// The largest of f32 that are not negative, whose bits are in the order of integers: a NaN, which
+/// has no sign either, above all others.
+template <typename T>
+struct MaxAbsOf {
+  using Total = Rep<T>;
+  using Op = MaxBitsObject;
+  static constexpr Total kStart{0};
+  static HWY_INLINE Total End(Total total) { return total; }
 };
 template <typename T>
 struct MinOf {
@@ -251,6 +269,11 @@ HWY_INLINE Rep<T> ProdLanes(D d, size_t count, Fn&& fn) {
 template <typename T, class D, class Fn>
 HWY_INLINE Rep<T> MaxLanes(D d, size_t count, Fn&& fn) {
   return FoldOne<MaxOf<T>>(d, count, fn);
+}
+/// MaxLanes of what is not negative.
+template <typename T, class D, class Fn>
+HWY_INLINE Rep<T> MaxAbsLanes(D d, size_t count, Fn&& fn) {
+  return count == 0 ? LowestElement<T>() : FoldOne<MaxAbsOf<T>>(d, count, fn);
 }
 template <typename T, class D, class Fn>
 HWY_INLINE Rep<T> MinLanes(D d, size_t count, Fn&& fn) {

@@ -5,6 +5,7 @@
 #define HWY_TARGET_INCLUDE "tests/runtime/simd/convert_test.cc"
 #include "hwy/foreach_target.h"
 #include "kiln/simd/convert-inl.h"
+#include "kiln/simd/values-inl.h"
 #include "kiln/simd/lanes-inl.h"
 
 #ifndef KILN_CONVERT_TEST_ONCE
@@ -93,6 +94,27 @@ void TestCasts() {
       CheckOn("cast", Room(from), inputs, want, [](auto v) HWY_ATTR { return Cast<From, To>(v); });
     });
   });
+}
+
+/// The nearest integers of floats of all kinds and of ties.
+template <typename To>
+void CheckNearest() {
+  std::vector<float> from = Elements<float>();
+  for (int i = -70000; i < 70000; i += 7) from.push_back(static_cast<float>(i) / 2);
+  while (from.size() % 64 != 0) from.push_back(0.5f);
+  for (size_t i = 0; i < from.size(); i += hn::Lanes(kFloats)) {
+    const auto v = hn::LoadU(kFloats, &from[i]);
+    const auto want = Cast<float, To>(RoundEven(v)), got = CastNearest<To>(v);
+    Expect(hn::AllTrue(kInts, hn::Eq(got, want)), "nearest " + std::string(Name(kDTypeOf<To>)) +
+                                                      " of " + Text(from[i]) + " and those behind");
+  }
+}
+
+void TestNearest() {
+  CheckNearest<int8_t>();
+  CheckNearest<uint8_t>();
+  CheckNearest<int16_t>();
+  CheckNearest<uint16_t>();
 }
 
 void TestBitcasts() {
@@ -219,12 +241,17 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace kiln::lanes_testing::of_convert {
 HWY_EXPORT(TestCasts);
+HWY_EXPORT(TestNearest);
 HWY_EXPORT(TestBitcasts);
 HWY_EXPORT(TestFloat8);
 HWY_EXPORT(TestOneLane);
 
 TEST_CASE("Cast is the interpreter's, for every two types", "[runtime]") {
   CHECK(OnEachTarget(HWY_TARGETS, [] { KILN_DISPATCH(TestCasts)(); }) == "");
+}
+
+TEST_CASE("A cast of what is rounded is one of the rounded value", "[runtime]") {
+  CHECK(OnEachTarget(HWY_TARGETS, [] { KILN_DISPATCH(TestNearest)(); }) == "");
 }
 
 TEST_CASE("All floats of 8 bits are widened, and all of 16 bits rounded to them", "[runtime]") {

@@ -195,11 +195,23 @@ void CheckMasks(D d, size_t count) {
   }
 }
 
+/// The largest of sizes, by their bits.
+template <typename T, class D>
+void CheckSizes(D d, const std::vector<T>& values, size_t count) {
+  if constexpr (kIsFloat<T> && sizeof(T) <= 4) {
+    const Room<T> in(values);
+    const auto size = [&](auto at, size_t i) HWY_ATTR { return AbsOf(at.Load(in(i))); };
+    Expect(Same(MaxAbsLanes<T>(d, count, size), MaxLanes<T>(d, count, size)),
+           Named<T>("largest size", count));
+  }
+}
+
 template <typename T, class D>
 void CheckAll(D d) {
   for (size_t count = 0; count <= kMost; count += count < 70 ? 1 : 13) {
     const std::vector<T> values = Small<T>(kMost, static_cast<int>(count));
     CheckSums<T>(d, values, count);
+    CheckSizes<T>(d, values, count);
     CheckInOnePass<T>(d, values, count);
     CheckPositions<T>(d, values, count);
     if constexpr (kIsFloat<T>) {
@@ -209,6 +221,7 @@ void CheckAll(D d) {
         with_nan[where] = Element<T>(std::nan(""));
         CheckPositions<T>(d, with_nan, count);
         CheckInOnePass<T>(d, with_nan, count);
+        CheckSizes<T>(d, with_nan, count);
         const Room<T> in(with_nan);
         const auto load = [&](auto at, size_t i) HWY_ATTR { return at.Load(in(i)); };
         Expect(std::isnan(MaxLanes<T>(d, count, load)) && std::isnan(MinLanes<T>(d, count, load)) &&

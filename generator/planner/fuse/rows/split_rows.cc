@@ -1,5 +1,6 @@
 #include "generator/planner/fuse/rows/split_rows.h"
 
+#include <algorithm>
 #include <iterator>
 #include <optional>
 #include <set>
@@ -13,6 +14,9 @@ namespace {
 
 /// Longer rows have more to do than to wait.
 constexpr int64_t kMostLanes = 1024;
+/// Of an input, which may come from memory, at most so many: memory, too, would rest between the
+/// halves, and of f32 it has more to do than the core has.
+constexpr int64_t kMostLanesOfInput = 256;
 
 bool UsesAny(const Stage& stage, const std::set<VariableId>& names) {
   bool uses = false;
@@ -23,16 +27,24 @@ bool UsesAny(const Stage& stage, const std::set<VariableId>& names) {
   return uses;
 }
 
-/// A reduction of rows that are in memory anyway, as a product leaves them there.
-bool ReducesOwnRows(const Plan& plan, const Stage& stage, LoopId row) {
+/// Whether a row of so many lanes is there twice for less than it takes to wait for: one that a
+/// product has left in memory, or a short one of an input.
+bool MayReadAgain(const Plan& plan, const Place& place, int64_t lanes) {
+  const bool is_short = lanes <= kMostLanesOfInput && RowOf(plan[place.buffer].dtype).bits <= 16;
+  return IsTemp(plan, place.buffer) || is_short;
+}
+
+bool ReducesRows(const Plan& plan, const Stage& stage, LoopId row) {
   const auto* reduce = As<stage::Reduce>(stage);
-  if (!reduce || !reduce->body.empty()) return false;
+  if (!reduce || !std::all_of(reduce->body.begin(), reduce->body.end(),
+                              [](const Stage& s) { return Is<stage::Define>(s); }))
+    return false;
   const std::optional<int64_t> rows = plan.SpaceOf(row).extent.Constant();
   const std::optional<int64_t> lanes = plan.SpaceOf(reduce->loop).extent.Constant();
   if (!rows || !lanes || *lanes > kMostLanes || *rows * *lanes > kMostInBothHalves) return false;
-  bool own = true;
-  ForEachPlace({stage}, [&](const Place& place, bool) { own = own && IsTemp(plan, place.buffer); });
-  return own;
+  bool may = true;
+  ForEachPlace({stage}, [&](const Place& p, bool) { may = may && MayReadAgain(plan, p, *lanes); });
+  return may;
 }
 
 /// The first pass that goes on with what the reduction at `from` has found.
@@ -50,7 +62,7 @@ std::optional<size_t> PassAfter(const Stages& body, size_t from) {
 /// Where the first half ends; 0: nowhere.
 size_t FindCut(const Plan& plan, const stage::Loop& loop) {
   for (size_t i = 0; IsOfRows(loop) && i < loop.body.size(); ++i) {
-    if (!ReducesOwnRows(plan, loop.body[i], loop.loop)) continue;
+    if (!ReducesRows(plan, loop.body[i], loop.loop)) continue;
     const std::optional<size_t> cut = PassAfter(loop.body, i);
     if (cut && MayCut(plan, loop, *cut)) return *cut;
   }
