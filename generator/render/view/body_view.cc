@@ -258,7 +258,7 @@ void BodyView::OneFold(const Fold& fold, const std::string& value, Fields* field
   fields->Set("type", type);
   const DType dtype = fold.value->dtype;
   const bool of_sizes =
-      fold.op == Op::kMax && IsFloat(dtype) && !IsWide(dtype) && AsOp(*fold.value, Op::kAbs);
+      fold.op == Op::kReduceMax && IsFloat(dtype) && !IsWide(dtype) && AsOp(*fold.value, Op::kAbs);
   const std::string function = of_sizes ? "MaxAbsLanes" : std::string(LaneReduction(fold.op));
   fields->Set("function", function + (of_masks ? "" : "<" + of + ">"));
   fields->Set("part", is_place ? ".index" : "");
