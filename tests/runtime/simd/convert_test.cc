@@ -5,8 +5,8 @@
 #define HWY_TARGET_INCLUDE "tests/runtime/simd/convert_test.cc"
 #include "hwy/foreach_target.h"
 #include "kiln/simd/convert-inl.h"
-#include "kiln/simd/values-inl.h"
 #include "kiln/simd/lanes-inl.h"
+#include "kiln/simd/values-inl.h"
 
 #ifndef KILN_CONVERT_TEST_ONCE
 #define KILN_CONVERT_TEST_ONCE
