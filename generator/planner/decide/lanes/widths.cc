@@ -8,7 +8,7 @@
 namespace kiln {
 namespace {
 
-/// Whether a pass may take lines by halves, and what it would gain.
+/// Whether a pass may take the even lanes of a line and then its odd ones, and whether it gains.
 class EvenOdd {
  public:
   EvenOdd(const Plan& plan, LoopId lanes) : plan_(plan), lanes_(lanes) {}
@@ -60,6 +60,7 @@ class EvenOdd {
     return chosen;
   }
 
+  /// Of what all lanes have in common a load is a scalar.
   void Take(const Place& place, bool writes) {
     if (!Varies(place)) {
       may_ = may_ && !writes;
@@ -80,6 +81,7 @@ class EvenOdd {
       }
       read_.push_back(place);
     }
+    // As measured (docs/notes/performance.md): a load of bf16 gains more than a store, others lose.
     const bool narrow = dtype == DType::kBF16;
     left_ += writes || !narrow;
     gain_ += narrow ? (writes ? 2 : 3) : (writes ? -3 : -2);
@@ -94,19 +96,11 @@ class EvenOdd {
   bool may_ = true;
 };
 
-Vectors VectorsOf(const Plan& plan, const stage::Lanes& lanes) {
-  if (std::any_of(lanes.body.begin(), lanes.body.end(),
-                  [&](const Stage& s) { return HasWide(plan, s); }))
-    return Vectors::kDoubles;
-  EvenOdd halves(plan, lanes.loop);
-  halves.Take(lanes.body);
-  return halves.IsWorthIt() ? Vectors::kEvenOdd : Vectors::kFloats;
-}
-
-Vectors VectorsOf(const Plan& plan, const stage::Reduce& reduce) {
-  EvenOdd halves(plan, reduce.loop);
-  halves.Take(reduce.body);
-  for (const Fold& fold : reduce.folds) halves.Take(fold);
+Vectors VectorsOf(const Plan& plan, const Stage& pass, const std::vector<Fold>& folds) {
+  if (HasWide(plan, pass)) return Vectors::kDoubles;
+  EvenOdd halves(plan, LoopOf(pass));
+  halves.Take(*BodyOf(pass));
+  for (const Fold& fold : folds) halves.Take(fold);
   return halves.IsWorthIt() ? Vectors::kEvenOdd : Vectors::kFloats;
 }
 
@@ -115,10 +109,9 @@ Vectors VectorsOf(const Plan& plan, const stage::Reduce& reduce) {
 void FindVectors(Plan& plan) {
   for (BodyPlan& body : plan.bodies) {
     ChangeStages(body.stages, [&](Stage& stage) {
-      if (auto* lanes = As<stage::Lanes>(stage)) lanes->by = VectorsOf(plan, *lanes);
-      if (auto* reduce = As<stage::Reduce>(stage)) {
-        reduce->by = HasWide(plan, stage) ? Vectors::kDoubles : VectorsOf(plan, *reduce);
-      }
+      if (auto* lanes = As<stage::Lanes>(stage)) lanes->by = VectorsOf(plan, stage, {});
+      if (auto* reduce = As<stage::Reduce>(stage))
+        reduce->by = VectorsOf(plan, stage, reduce->folds);
     });
   }
 }
