@@ -41,6 +41,21 @@ HWY_INLINE V ClampKeepingNaN(V x, LaneOf<V> low, LaneOf<V> high) {
   return AtMost(high, AtLeast(low, x));
 }
 
+/// Whether x is at least `least`, or NaN: one comparison where compilers make two instructions of
+/// it.
+template <FloatVector V>
+HWY_INLINE auto IsNotBelow(V x, V least) {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+  using M = hn::Mask<hn::DFromV<V>>;
+  constexpr bool kWhole = sizeof(V) == 64;
+  if constexpr (kWhole && std::is_same_v<LaneOf<V>, float>)
+    return M{_mm512_cmp_ps_mask(x.raw, least.raw, _CMP_NLT_UQ)};
+  if constexpr (kWhole && std::is_same_v<LaneOf<V>, double>)
+    return M{_mm512_cmp_pd_mask(x.raw, least.raw, _CMP_NLT_UQ)};
+#endif
+  return hn::Not(hn::Lt(x, least));
+}
+
 /// f of an f64 for each lane, rounded once. For targets without fused multiply-add, of which only
 /// the slowest is compiled: their products lose what some functions need.
 template <FloatVector V, class F>
@@ -162,7 +177,7 @@ template <FloatVector V, class... Low>
 HWY_INLINE V ExpAbove(LaneOf<V> least, V x, V& scale, Low... low) {
   using C = ConstantsOf<V>;
   const hn::DFromV<V> d;
-  const auto is_more = hn::Not(hn::Lt(x, hn::Set(d, least)));  // or NaN
+  const auto is_more = IsNotBelow(x, hn::Set(d, least));  // or NaN
   x = hn::IfThenElseZero(is_more, AtMost(C::kExpHigh, x));
   const V magic = hn::Set(d, ScaledMagic<LaneOf<V>>());
   const V n_magic = hn::MulAdd(x, hn::Set(d, C::kLog2E), magic);
@@ -190,7 +205,7 @@ template <FloatVector V>
 HWY_INLINE V Exp2(V x) {
   using C = ConstantsOf<V>;
   const hn::DFromV<V> d;
-  const auto is_more = hn::Not(hn::Lt(x, hn::Set(d, C::kExp2Least)));  // or NaN
+  const auto is_more = IsNotBelow(x, hn::Set(d, C::kExp2Least));  // or NaN
   x = hn::IfThenElseZero(is_more, AtMost(C::kExp2High, x));
   const V magic = hn::Set(d, ScaledMagic<LaneOf<V>>());
   const V n_magic = hn::Add(x, magic);
