@@ -19,7 +19,10 @@ constexpr ForeignWord kWords[] = {
     {"num_programs", "steps(i) is the number of steps of the axis i"},
     {"when", "a condition is a statement: `when first(i):` and, indented, what it guards"},
     {"cond lax_cond switch", "write `when c:` … `else:` around stores, or where(c, a, b)"},
-    {"fori_loop scan map static_range", "write `for r in range(8):` and, indented, its body"},
+    {"fori_loop map static_range", "write `for r in range(8):` and, indented, its body"},
+    {"scan associative_scan",
+     "running values are cumsum(x, axis=0), cumprod, cummax and cummin; for others write "
+     "`for r in range(8):` and, indented, its body"},
     {"while_loop", "write `while c:` and, indented, its body, which changes a `var` of c"},
     {"range", "range stands in a loop alone: `for r in range(8):`; coordinates are iota([8], 0)"},
     // Memory.
