@@ -1,25 +1,11 @@
 // Somebody's text in comments stays in them.
 #include <sstream>
 
-#include "generator/check/check_spec.h"
-#include "generator/generate/generate.h"
 #include "generator/render/print/cpp.h"
-#include "tests/catch.h"
+#include "tests/render/texts_of.h"
 
 namespace kiln::render {
 namespace {
-
-Generated TextsOf(const std::string& spec_text, const std::string& file) {
-  Diagnostics found;
-  const auto source = std::make_shared<const Source>("noted.yaml", spec_text);
-  const auto spec = ParseSpec(source, found);
-  const auto kernel = spec ? CheckSpec(*spec, {}, found) : nullptr;
-  INFO(kiln::Render(found, *source));
-  REQUIRE(kernel);
-  Generated texts;
-  REQUIRE(Generate(*kernel, file, found, &texts));
-  return texts;
-}
 
 TEST_CASE("no line of a comment goes on in the next") {
   CHECK(CommentText("a \\ b") == "a \\ b");

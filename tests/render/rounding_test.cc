@@ -1,7 +1,5 @@
 // How exact what is rounded next has to be.
-#include "generator/check/check_spec.h"
-#include "generator/generate/generate.h"
-#include "tests/catch.h"
+#include "tests/render/texts_of.h"
 
 namespace kiln::render {
 namespace {
@@ -9,17 +7,9 @@ namespace {
 /// The text of a kernel that stores z, of such a type.
 std::string TextOf(const std::string& type, const std::string& value) {
   const std::string text =
-      "kernel: k\ninputs: {x: \"f32[m, n]\", y: \"f32[m, n]\"}\noutputs: {z: \"" + type +
+      "kernel: noted\ninputs: {x: \"f32[m, n]\", y: \"f32[m, n]\"}\noutputs: {z: \"" + type +
       "[m, n]\"}\nbody: |\n  z = " + value + "\n";
-  Diagnostics found;
-  const auto source = std::make_shared<const Source>("k.yaml", text);
-  const auto spec = ParseSpec(source, found);
-  const auto kernel = spec ? CheckSpec(*spec, {}, found) : nullptr;
-  INFO(kiln::Render(found, *source));
-  REQUIRE(kernel);
-  Generated texts;
-  REQUIRE(Generate(*kernel, "k.yaml", found, &texts));
-  return texts.source;
+  return TextsOf(text, "noted.yaml").source;
 }
 
 /// What is stored.

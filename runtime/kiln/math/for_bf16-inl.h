@@ -163,9 +163,8 @@ HWY_INLINE V TanhForBf16(V x) {
 /// v / divisor by a reciprocal, which the compiler moves out of a loop: off by one place in 2^23.
 template <FloatVector V>
 HWY_INLINE V DivideByForBf16(V v, LaneOf<V> divisor) {
-  constexpr LaneOf<V> kLeast = 0x1p-100f;
   const V reciprocal = hn::Set(hn::DFromV<V>(), 1 / divisor);
-  if (HWY_LIKELY(divisor >= kLeast && divisor <= 1 / kLeast)) return hn::Mul(v, reciprocal);
+  if (HWY_LIKELY(HasReciprocal(divisor))) return hn::Mul(v, reciprocal);
   return hn::Div(v, hn::Set(hn::DFromV<V>(), divisor));
 }
 

@@ -143,6 +143,13 @@ HWY_INLINE V Pow(V base, V exponent, int64_t no_value) {
 
 // ---- Floats.
 
+/// Whether products with the reciprocal of a divisor are as exact as those of other floats.
+template <FloatScalar X>
+HWY_INLINE bool HasReciprocal(X divisor) {
+  constexpr X kLeast = std::is_same_v<X, float> ? X(0x1p-100f) : X(0x1p-900);
+  return divisor >= kLeast && divisor <= 1 / kLeast;
+}
+
 /// v / divisor. A division keeps the core busy for as long as twenty other instructions; where one
 /// divisor serves a whole loop, the compiler moves its reciprocal out of that, and a product with
 /// it, corrected by what it leaves as remainder, is the nearest quotient, but for one in millions
@@ -154,11 +161,9 @@ HWY_INLINE V DivideBy(V v, LaneOf<V> divisor) {
   const hn::DFromV<V> d;
   const V all = hn::Set(d, divisor);
 #if HWY_NATIVE_FMA
-  using X = LaneOf<V>;
-  constexpr X kLeast = std::is_same_v<X, float> ? X(0x1p-100f) : X(0x1p-900);
   // In front of the condition, so that a compiler may take it out of a loop.
   const V reciprocal = hn::Set(d, 1 / divisor);
-  if (HWY_LIKELY(divisor >= kLeast && divisor <= 1 / kLeast)) {
+  if (HWY_LIKELY(HasReciprocal(divisor))) {
     const V quotient = hn::Mul(v, reciprocal);
     const V excess = hn::MulSub(quotient, all, v);
     // False for zeros, infinities and NaN, of which the product is right.

@@ -27,13 +27,14 @@ bool UsesAny(const Stage& stage, const std::set<VariableId>& names) {
   return uses;
 }
 
-/// Whether a row of so many lanes is there twice for less than it takes to wait for: one that a
-/// product has left in memory, or a short one of an input.
+/// Whether to read a row of so many lanes in two loops takes less than to wait for its reduction:
+/// one that a product has left in memory, or a short one of a narrow input.
 bool MayReadAgain(const Plan& plan, const Place& place, int64_t lanes) {
   const bool is_short = lanes <= kMostLanesOfInput && RowOf(plan[place.buffer].dtype).bits <= 16;
   return IsTemp(plan, place.buffer) || is_short;
 }
 
+/// A reduction of rows that may be read again, of which a step has a known number.
 bool ReducesRows(const Plan& plan, const Stage& stage, LoopId row) {
   const auto* reduce = As<stage::Reduce>(stage);
   if (!reduce || !std::all_of(reduce->body.begin(), reduce->body.end(),
