@@ -26,14 +26,19 @@ bool IsCostly(const Element& e) {
 
 bool IsWorthAName(const ElementPtr& e) {
   constexpr int kMuch = 3;  // operations
-  bool costly = false;
+  bool costly = false, loads = false;
   int operations = 0;
   ForEachElement(e, [&](const Element& x) {
     costly = costly || IsCostly(x);
+    loads = loads || LoadedBy(x);
     const auto* operation = As<element::Operation>(x);
     operations += operation && operation->op != Op::kCast ? 1 : 0;
   });
-  return costly || operations >= kMuch;
+  // A vector's broadcast reads memory as fast as a register, but a scalar that is computed is two
+  // instructions more.
+  const auto* whole = As<element::Operation>(*e);
+  const bool computed = loads && IsFloat(e->dtype) && whole && whole->op != Op::kCast;
+  return costly || computed || operations >= kMuch;
 }
 
 std::string NameOf(const Element& value) {

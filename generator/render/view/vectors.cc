@@ -174,6 +174,11 @@ std::string BodyView::VectorOperation(const Element& e, std::vector<std::string>
   }
   if (op == Op::kDiv && !Varies(*args[1]))
     return "DivideBy(" + Vector(args[0], lines) + ", " + scalars_.Print(*args[1]) + ")";
+  // All lanes by as much: one instruction, without a look at each lane's count.
+  if (IsShift(op) && !Varies(*args[1])) {
+    return std::string(VectorFunction(op, args[0]->dtype)) + "(" + Vector(args[0], lines) + ", " +
+           scalars_.Print(*args[1]) + ")";
+  }
   const DType of = op == Op::kWhere || op == Op::kIf ? e.dtype : args[0]->dtype;
   std::string text = std::string(VectorFunction(op, of)) + "(";
   for (size_t k = 0; k < args.size(); ++k) {

@@ -9,6 +9,7 @@
 
 #include "generator/plan/walk.h"
 #include "generator/planner/fuse/fuse.h"
+#include "generator/planner/fuse/loops/shared_values.h"
 #include "generator/planner/fuse/names.h"
 
 namespace kiln {
@@ -137,11 +138,20 @@ class SharedWork {
   }
 
  private:
+  /// A few instructions of integers, which vectors do not wait for.
+  static bool DividesByConstant(const Element& e) {
+    const auto* operation = As<element::Operation>(e);
+    return operation && IsDivision(operation->op) && !IsFloat(e.dtype) &&
+           Is<element::Constant>(*operation->args[1]);
+  }
+
   bool IsIn(const ElementPtr& e) const {
     if (!e) return false;
     bool any = false;
     if (!DiffersIn(*e)) {
-      ForEachElement(e, [&](const Element& part) { any = any || IsCostly(part); });
+      ForEachElement(e, [&](const Element& part) {
+        any = any || (IsCostly(part) && !DividesByConstant(part));
+      });
       return any;
     }
     ForEachPart(*e, [&](const ElementPtr& part) { any = any || IsIn(part); });
@@ -290,17 +300,24 @@ Stages InRegisters(Plan& plan, Stage turns, const std::vector<Place>& places) {
 /// The loop as the nest with turns inside; nullopt: it has to stay.
 std::optional<Stage> TurnedInside(Plan& plan, const Stage& of) {
   stage::For loop = *As<stage::For>(of);
+  if (!MoveSharedFirst(plan, loop.body)) return std::nullopt;
   JoinNests(plan, loop.body);
-  if (loop.body.size() != 1 || !AreBoundsFixed(plan, loop)) return std::nullopt;
-  Stage whole = std::move(loop.body.front());
+  if (loop.body.empty() || !AreBoundsFixed(plan, loop)) return std::nullopt;
+  Stage whole = std::move(loop.body.back());
+  loop.body.pop_back();
   const std::optional<Nest> nest = AsNest(whole);
-  if (!nest) return std::nullopt;
+  const bool alone = std::all_of(loop.body.begin(), loop.body.end(),
+                                 [&](const Stage& s) { return IsSharedValue(plan, s); });
+  if (!nest || !alone || SharedWork(*nest).IsIn(loop.body) || SharedWork(*nest).IsIn(*nest->body))
+    return std::nullopt;
+  // Each vector computes again what elements share.
+  nest->body->insert(nest->body->begin(), loop.body.begin(), loop.body.end());
   const Walks walks(plan, *nest, loop);
   bool near = true;
   ForEachPlace(*nest->body,
                [&](const Place& p, bool writes) { near = near && walks.StayNear(p, writes); });
   const std::optional<std::vector<Place>> stored = StoredPlaces(plan, *nest, loop.variable);
-  if (!near || !stored || SharedWork(*nest).IsIn(*nest->body)) return std::nullopt;
+  if (!near || !stored) return std::nullopt;
   EraseOverwritten(plan, *nest->body, /*temps_only=*/plan.kernel->HasAliases());
   loop.body = std::move(*nest->body);
   Stages inside = InRegisters(plan, {of.span, std::move(loop)}, *stored);

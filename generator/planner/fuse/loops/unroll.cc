@@ -7,59 +7,48 @@
 
 #include "generator/plan/walk.h"
 #include "generator/planner/fuse/fuse.h"
+#include "generator/planner/fuse/loops/folded.h"
+#include "generator/planner/fuse/loops/shared_values.h"
 
 namespace kiln {
 namespace {
 
-/// Statements of all turns together: more would be a long text, and no faster.
-constexpr int64_t kMostStatements = 32;
+/// Statements of all turns together: more would be a long text, and no faster. Turns that are too
+/// long to be taken by four rows at a time (turn_inside.h) may be longer.
+constexpr int64_t kMostStatements = 32, kMostOfLongTurns = 96, kLongTurn = 9;
 
-/// Whether all that the loop does is to work on elements one by one.
-bool IsElementwise(const Stages& stages) {
-  bool nests = true;
-  for (const Stage& stage : stages) nests = nests && IsNest(stage);
-  return nests && !AnyStage(stages, [](const Stage& s) {
-           return !Is<stage::Loop, stage::Lanes, stage::Store, stage::Define>(s);
-         });
+/// Whether all that a turn does is to work on elements one by one, and to name what these share.
+bool IsElementwise(const Plan& plan, const Stages& stages) {
+  return std::all_of(stages.begin(), stages.end(), [&](const Stage& stage) {
+    const bool others = AnyStage({stage}, [](const Stage& s) {
+      return !Is<stage::Loop, stage::Lanes, stage::Store, stage::Define>(s);
+    });
+    return IsSharedValue(plan, stage) || (IsNest(stage) && !others);
+  });
 }
 
-int64_t CountStatements(const Stages& stages) {
-  int64_t count = 0;
-  ForEachStage(stages, [&](const Stage& s) { count += Is<stage::Store, stage::Define>(s); });
-  return count;
-}
+/// What elements are computed by, once for each of them.
+struct Work {
+  int64_t nests = 0, lanes = 0, statements = 0;
+};
 
-int64_t CountLanes(const Stages& stages) {
-  int64_t count = 0;
-  ForEachStage(stages, [&](const Stage& s) { count += Is<stage::Lanes>(s); });
-  return count;
+Work WorkOf(const Stages& stages) {
+  Work work;
+  for (const Stage& stage : stages) {
+    if (!IsNest(stage)) continue;
+    ++work.nests;
+    ForEachStage({stage}, [&](const Stage& s) {
+      work.lanes += Is<stage::Lanes>(s);
+      work.statements += Is<stage::Store, stage::Define>(s);
+    });
+  }
+  return work;
 }
 
 /// An offset of 0 is none.
 void DropZeros(Place& place) {
   for (Coordinate& c : place.at)
     if (c.offset && IsZero(*c.offset)) c.offset = nullptr;
-}
-
-/// Index arithmetic with constants, and a cast of one that has the same value in any type of as
-/// many bits; null: it stays.
-ElementPtr Folded(const Element& e) {
-  const auto* operation = As<element::Operation>(e);
-  const auto constant = [&](size_t k) -> const element::Constant* {
-    const bool index = k < operation->args.size() && operation->args[k]->dtype == DType::kIndex;
-    return index ? As<element::Constant>(*operation->args[k]) : nullptr;
-  };
-  if (!operation || !constant(0)) return nullptr;
-  const int64_t first = constant(0)->int_value;
-  if (operation->op == Op::kCast) {
-    const int64_t most = RowOf(e.dtype).bits < 16 ? 8 : 128;
-    if (e.dtype == DType::kBool || first < 0 || first > most - 1) return nullptr;
-    return ConstantOf(e.dtype, first, static_cast<double>(first));
-  }
-  if (e.dtype != DType::kIndex || !constant(1)) return nullptr;
-  if (operation->op == Op::kAdd) return IndexConstant(first + constant(1)->int_value);
-  if (operation->op == Op::kMul) return IndexConstant(first * constant(1)->int_value);
-  return nullptr;
 }
 
 /// Whether some value is made of a constant index: a scalar of 64 bits, for which lanes have no
@@ -76,50 +65,87 @@ bool CastsConstants(const Stages& stages) {
   return casts;
 }
 
-/// The body in one turn, with variables of its own.
-Stages Turn(Plan& plan, const stage::For& loop, int64_t turn) {
-  Stages body = loop.body;
-  std::map<VariableId, VariableId> own;
-  ChangeStages(body, [&](Stage& stage) {
-    auto* define = As<stage::Define>(stage);
-    if (!define) return;
-    const Variable copy = plan[define->variable];
-    const VariableId variable = plan.variables.Add(copy);
-    own[define->variable] = variable;
-    define->variable = variable;
-  });
-  ChangeElements(body, [&](const ElementPtr& e) -> ElementPtr {
-    if (const auto* named = As<element::Named>(e)) {
-      if (named->variable == loop.variable) return ConstantOf(e->dtype, turn, 0);
-      const auto found = own.find(named->variable);
-      return found == own.end() ? nullptr : NamedElement(plan, found->second);
+/// The body in one turn, with variables of its own and what is known of it.
+class Turn {
+ public:
+  Turn(Plan& plan, const stage::For& loop, int64_t turn) : plan_(plan) {
+    known_[loop.variable] = ConstantOf(DType::kIndex, turn, 0);
+  }
+
+  Stages Of(const Stages& stages) {
+    Stages all;
+    for (const Stage& of : stages) {
+      Stages stage{of};
+      Rewrite(stage);
+      const auto* define = As<stage::Define>(stage[0]);
+      const auto* when = As<stage::If>(stage[0]);
+      if (define && IsKnown(*define->value)) {
+        known_[define->variable] = define->value;
+      } else if (const auto chosen = when ? IntegerOf(when->condition) : std::nullopt) {
+        Append(all, Of(*chosen ? when->body : when->orelse));
+      } else {
+        if (define) Rename(*As<stage::Define>(stage[0]));
+        Append(all, std::move(stage));
+      }
     }
-    const Place* loaded = LoadedBy(*e);
-    if (!loaded) return Folded(*e);
-    Place place = *loaded;
-    DropZeros(place);
-    return LoadOf(std::move(place), e->dtype);
-  });
-  ChangeStages(body, [&](Stage& stage) {
-    ForEachPart(stage, Overloaded{[&](Place& place, Access) { DropZeros(place); }, Ignore()});
-  });
-  return body;
-}
+    return all;
+  }
+
+ private:
+  bool IsKnown(const Element& e) const {
+    const auto* named = As<element::Named>(e);
+    return Is<element::Constant>(e) || (named && !plan_[named->variable].changes);
+  }
+
+  /// Values in terms of the turn, and names within nests.
+  void Rewrite(Stages& stage) {
+    ChangeStages(stage, [&](Stage& s) {
+      if (&s != &stage[0] && Is<stage::Define>(s)) Rename(*As<stage::Define>(s));
+    });
+    ChangeElements(stage, [&](const ElementPtr& e) -> ElementPtr {
+      if (const auto* named = As<element::Named>(e)) {
+        const auto found = known_.find(named->variable);
+        return found == known_.end() ? nullptr : found->second;
+      }
+      const Place* loaded = LoadedBy(*e);
+      if (!loaded) return Folded(*e);
+      Place place = *loaded;
+      DropZeros(place);
+      return LoadOf(std::move(place), e->dtype);
+    });
+    ChangeStages(stage, [&](Stage& s) {
+      ForEachPart(s, Overloaded{[&](Place& place, Access) { DropZeros(place); }, Ignore()});
+    });
+  }
+
+  void Rename(stage::Define& define) {
+    const Variable copy = plan_[define.variable];
+    const VariableId variable = plan_.variables.Add(copy);
+    known_[define.variable] = NamedElement(plan_, variable);
+    define.variable = variable;
+  }
+
+  Plan& plan_;
+  std::map<VariableId, ElementPtr> known_;
+};
 
 /// All turns as nests over all of them; none where they would not become so.
 std::optional<Stages> WrittenOut(Plan& plan, const stage::For& loop) {
   const std::optional<int64_t> turns = TurnsOf(loop);
-  if (!turns || !IsElementwise(loop.body)) return std::nullopt;
-  if (*turns > kMostStatements / std::max<int64_t>(CountStatements(loop.body), 1))
-    return std::nullopt;
+  if (!turns || *turns > kMostOfLongTurns) return std::nullopt;
   const int64_t low = As<element::Constant>(loop.low)->int_value;
-  Stages all;
-  for (int64_t turn = low; turn < low + *turns; ++turn) Append(all, Turn(plan, loop, turn));
-  JoinNests(plan, all);
-  if (all.size() > loop.body.size() || CountLanes(all) > CountLanes(loop.body) ||
-      CastsConstants(all)) {
+  Stages all = Turn(plan, loop, low).Of(loop.body);
+  const Work one = WorkOf(all);
+  const int64_t most = one.statements < kLongTurn ? kMostStatements : kMostOfLongTurns;
+  if (!IsElementwise(plan, all) || *turns > most / std::max<int64_t>(one.statements, 1))
     return std::nullopt;
-  }
+  for (int64_t turn = low + 1; turn < low + *turns; ++turn)
+    Append(all, Turn(plan, loop, turn).Of(loop.body));
+  if (!IsElementwise(plan, all) || !MoveSharedFirst(plan, all)) return std::nullopt;
+  JoinNests(plan, all);
+  const Work together = WorkOf(all);
+  if (together.nests > one.nests || together.lanes > one.lanes || CastsConstants(all))
+    return std::nullopt;
   return all;
 }
 
