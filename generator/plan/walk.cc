@@ -221,10 +221,40 @@ std::vector<VariableId> NamesOf(const Stage& stage) {
   return names;
 }
 
+bool IsUniform(const ElementPtr& e) {
+  bool uniform = true;
+  ForEachElement(e, [&](const Element& x) {
+    uniform = uniform && !Is<element::Iteration>(x) && !Is<element::Named>(x);
+    if (const Place* place = LoadedBy(x))
+      for (const Coordinate& c : place->at) uniform = uniform && !c.loop;
+  });
+  return uniform;
+}
+
+namespace {
+
+bool HasWide(const Plan& plan, const ElementPtr& e) {
+  if (!e || IsUniform(e)) return false;
+  const Place* place = LoadedBy(*e);
+  bool wide = IsWide(e->dtype) || (place && IsWide(plan[place->buffer].dtype));
+  ForEachPart(*e, [&](const ElementPtr& part) { wide = wide || HasWide(plan, part); });
+  return wide;
+}
+
+}  // namespace
+
 bool HasWide(const Plan& plan, const Stage& stage) {
   bool wide = false;
-  ForEachElement(stage, [&](const Element& e) { wide = wide || IsWide(e.dtype); });
-  ForEachPlace(stage, [&](const Place& p, bool) { wide = wide || IsWide(plan[p.buffer].dtype); });
+  const auto look = [&](const ElementPtr& e) { wide = wide || HasWide(plan, e); };
+  ForEachPart(stage, Overloaded{look,
+                                [&](const Place& place, Access) {
+                                  wide = wide || IsWide(plan[place.buffer].dtype);
+                                  for (const Coordinate& c : place.at) look(c.offset);
+                                },
+                                [&](const Stages& list) {
+                                  for (const Stage& s : list) wide = wide || HasWide(plan, s);
+                                },
+                                Ignore()});
   return wide;
 }
 

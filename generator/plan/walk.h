@@ -79,6 +79,10 @@ std::optional<int64_t> TurnsOf(const stage::For& loop);
 /// The buffers that stages read or write, and those of which they see another shape.
 std::set<BufferId> UsedBuffers(const Plan& plan);
 
+/// Whether a value is surely the same in all iterations of whatever loops: a scalar, of which lanes
+/// get a copy each.
+bool IsUniform(const ElementPtr& e);
+
 /// Whether a statement works on lanes of 64 bits, of which a vector holds half as many.
 bool HasWide(const Plan& plan, const Stage& stage);
 /// The loop over rows that are taken some at a time, with which the lanes end, if they do.

@@ -24,6 +24,11 @@ TEST_CASE("a root of what scratch has is taken once") {
   CHECK(Has(PlanOfLoop("  o = x * rsqrt(s)\n"), "let fixed#1 = rsqrt(s[0])"));
 }
 
+TEST_CASE("what is computed of scratch has a name as well, and what scratch has does not") {
+  CHECK(Has(PlanOfLoop("  o = x * (s * 2)\n"), "let fixed#1 = *(s[0], 2"));
+  CHECK_FALSE(Has(PlanOfLoop("  o = x * s\n"), "let fixed"));
+}
+
 TEST_CASE("a root of what turns change is taken in each of them") {
   const std::string text = PlanOfLoop("  for t in range(8):\n    s += 1\n    o = x * rsqrt(s)\n");
   INFO(text);

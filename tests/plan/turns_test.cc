@@ -39,5 +39,71 @@ TEST_CASE("Turns that read what others have stored, or go elsewhere, stay around
   }
 }
 
+/// The plan of turns by which a block goes on with what it has, after x.
+std::string PlanOfBlock(const std::string& loop) {
+  return ToString(*PlanOf("kernel: k\ninputs:\n  x: f32[m, n]\n  k: f32[256]\noutputs:\n"
+                          "  y: f32[m, n]\nbody: |\n  var a: f32[m, n] = x\n" +
+                          loop + "  y = a\n")
+                       .plan);
+}
+
+/// Whether all turns are written out as one nest, in which what they go on with is a register.
+bool IsWrittenOut(const std::string& plan) {
+  return !Has(plan, "for t#") && !Has(plan, "a#1[") && !Has(plan, "a#2[");
+}
+
+TEST_CASE("Few turns are written out, whatever names their elements share") {
+  for (const char* const loop :
+       {"  for t in range(4):\n    a = a * x + k[t] * 2.0\n",
+        "  for t in range(4):\n    let c = k[t]\n    let d = c * 2.0\n    a = a * x + d\n",
+        "  for t in range(4):\n    let c = k[t]\n    a = a * x + c\n    let d = k[3 - t]\n"
+        "    a = a - d\n"}) {
+    const std::string plan = PlanOfBlock(loop);
+    INFO(plan);
+    CHECK(IsWrittenOut(plan));
+  }
+}
+
+TEST_CASE("Of turns that are written out each has the constants and the branches of its own") {
+  const std::string plan = PlanOfBlock(
+      "  for t in range(2, 5):\n    let odd = t % 2 == 1\n    let c = 0.5 if odd else 0.25\n"
+      "    when odd and t > 2:\n      a = a * c\n    else:\n      a = a + c\n");
+  INFO(plan);
+  CHECK(IsWrittenOut(plan));
+  CHECK(Has(plan, ", 0.25)\n"));
+  CHECK(Has(plan, ", 0.5)\n"));
+  CHECK(!Has(plan, "when"));
+  CHECK(!Has(plan, "if("));
+}
+
+TEST_CASE("More turns are written out where each would have to look at its number") {
+  const auto turns = [](const std::string& number, const std::string& factor) {
+    return PlanOfBlock("  for t in range(" + number + "):\n    let c = " + factor +
+                       "\n    a = a * x * c\n");
+  };
+  CHECK(IsWrittenOut(turns("40", "0.5 if t % 3 == 1 else 0.25")));
+  CHECK(!IsWrittenOut(turns("40", "k[t]")));
+  CHECK(!IsWrittenOut(turns("100", "0.5 if t % 3 == 1 else 0.25")));
+}
+
+TEST_CASE("Many turns go inside with the names that elements share, if these are cheap") {
+  const auto turns = [](const std::string& factor) {
+    return PlanOfBlock("  for t in range(200):\n    let c = " + factor + "\n    a = a * x * c\n");
+  };
+  CHECK(Has(turns("k[t] * 0.5"), "\n      for t#"));
+  CHECK(Has(turns("k[t] if t % 2 == 0 else 0.25"), "\n      for t#"));
+  CHECK(Has(turns("exp(k[t])"), "\n  for t#"));
+  CHECK(Has(turns("k[t] if t % m == 0 else 0.25"), "\n  for t#"));
+}
+
+TEST_CASE("Turns that name what one before has stored stay around the elements") {
+  for (const char* const loop : {"  for t in range(4):\n    let c = a[0, 0]\n    a = a * x + c\n",
+                                 "  for t in range(200):\n    let c = a[0, 0]\n    a = a * x + c\n"}) {
+    const std::string plan = PlanOfBlock(loop);
+    INFO(plan);
+    CHECK(Has(plan, "\n  for t#"));
+  }
+}
+
 }  // namespace
 }  // namespace kiln

@@ -63,5 +63,15 @@ TEST_CASE("lanes of 64 bits, positions and truths are taken by vectors") {
   CHECK_FALSE(TakesLines("f32[n, 1]", "y = f32(any(x > z, axis=1, keep=true))"));
 }
 
+TEST_CASE("what all lanes share has no lanes, be it of 64 bits") {
+  const auto wide = [](const std::string& statement) {
+    return Has(PlanOfBlocks("f32[n, m]", statement), "lanes of 64 bits");
+  };
+  CHECK_FALSE(wide("y = g / f32(n * m)"));
+  CHECK_FALSE(wide("y = g + f32(d[0, 1])"));
+  CHECK(wide("y = g + f32(i64(i))"));
+  CHECK(wide("y = g + f32(d[0])"));
+}
+
 }  // namespace
 }  // namespace kiln

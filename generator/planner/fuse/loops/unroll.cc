@@ -13,9 +13,9 @@
 namespace kiln {
 namespace {
 
-/// Statements of all turns together: more would be a long text, and no faster. Turns that are too
-/// long to be taken by four rows at a time (turn_inside.h) may be longer.
-constexpr int64_t kMostStatements = 32, kMostOfLongTurns = 96, kLongTurn = 9;
+/// Statements of all turns together: more would be a long text, and no faster; but where turns
+/// differ in constants, or in what they do, others than those would have to look at each turn.
+constexpr int64_t kMostStatements = 32, kMostOfOthers = 96;
 
 /// Whether all that a turn does is to work on elements one by one, and to name what these share.
 bool IsElementwise(const Plan& plan, const Stages& stages) {
@@ -69,8 +69,11 @@ bool CastsConstants(const Stages& stages) {
 class Turn {
  public:
   Turn(Plan& plan, const stage::For& loop, int64_t turn) : plan_(plan) {
-    known_[loop.variable] = ConstantOf(DType::kIndex, turn, 0);
+    known_[loop.variable] = IndexConstant(turn);
   }
+
+  /// Whether it has branches or constants of its own.
+  bool differs() const { return differs_; }
 
   Stages Of(const Stages& stages) {
     Stages all;
@@ -81,8 +84,10 @@ class Turn {
       const auto* when = As<stage::If>(stage[0]);
       if (define && IsKnown(*define->value)) {
         known_[define->variable] = define->value;
+        differs_ = differs_ || Is<element::Constant>(*define->value);
       } else if (const auto chosen = when ? IntegerOf(when->condition) : std::nullopt) {
         Append(all, Of(*chosen ? when->body : when->orelse));
+        differs_ = true;
       } else {
         if (define) Rename(*As<stage::Define>(stage[0]));
         Append(all, std::move(stage));
@@ -92,9 +97,11 @@ class Turn {
   }
 
  private:
+  /// Whether a name for it says no more than it does.
   bool IsKnown(const Element& e) const {
     const auto* named = As<element::Named>(e);
-    return Is<element::Constant>(e) || (named && !plan_[named->variable].changes);
+    return named ? !plan_[named->variable].changes
+                 : Is<element::Constant>(e) || Is<element::Scalar>(e);
   }
 
   /// Values in terms of the turn, and names within nests.
@@ -127,24 +134,31 @@ class Turn {
 
   Plan& plan_;
   std::map<VariableId, ElementPtr> known_;
+  bool differs_ = false;
 };
 
 /// All turns as nests over all of them; none where they would not become so.
 std::optional<Stages> WrittenOut(Plan& plan, const stage::For& loop) {
   const std::optional<int64_t> turns = TurnsOf(loop);
-  if (!turns || *turns > kMostOfLongTurns) return std::nullopt;
+  if (!turns || *turns > kMostOfOthers) return std::nullopt;
   const int64_t low = As<element::Constant>(loop.low)->int_value;
-  Stages all = Turn(plan, loop, low).Of(loop.body);
-  const Work one = WorkOf(all);
-  const int64_t most = one.statements < kLongTurn ? kMostStatements : kMostOfLongTurns;
-  if (!IsElementwise(plan, all) || *turns > most / std::max<int64_t>(one.statements, 1))
-    return std::nullopt;
-  for (int64_t turn = low + 1; turn < low + *turns; ++turn)
-    Append(all, Turn(plan, loop, turn).Of(loop.body));
-  if (!IsElementwise(plan, all) || !MoveSharedFirst(plan, all)) return std::nullopt;
+  Stages all;
+  Work most;  // of one turn
+  for (int64_t number = low; number < low + *turns; ++number) {
+    Turn turn(plan, loop, number);
+    Stages one = turn.Of(loop.body);
+    if (!IsElementwise(plan, one)) return std::nullopt;
+    const Work work = WorkOf(one);
+    most.nests = std::max(most.nests, work.nests);
+    most.lanes = std::max(most.lanes, work.lanes);
+    most.statements += work.statements;
+    if (most.statements > (turn.differs() ? kMostOfOthers : kMostStatements)) return std::nullopt;
+    Append(all, std::move(one));
+  }
+  if (!MoveSharedFirst(plan, all)) return std::nullopt;
   JoinNests(plan, all);
   const Work together = WorkOf(all);
-  if (together.nests > one.nests || together.lanes > one.lanes || CastsConstants(all))
+  if (together.nests > most.nests || together.lanes > most.lanes || CastsConstants(all))
     return std::nullopt;
   return all;
 }

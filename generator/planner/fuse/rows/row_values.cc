@@ -1,6 +1,7 @@
 #include "generator/planner/fuse/rows/row_values.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <optional>
 #include <set>
@@ -23,9 +24,17 @@ bool IsFunction(const Element& e) {
   return operation && RowOf(operation->op).cpu == CpuCost::kElementary;
 }
 
+/// Whether there is a function of what rows have one of each.
 bool CallsFunction(const Stage& stage) {
   bool calls = false;
-  ForEachElement(stage, [&](const Element& e) { calls = calls || IsFunction(e); });
+  const std::function<void(const ElementPtr&)> look = [&](const ElementPtr& e) {
+    calls = calls || (IsFunction(*e) && !IsUniform(e));
+    ForEachPart(*e, look);
+  };
+  ForEachPart(stage, Overloaded{[&](const ElementPtr& e) {
+                                  if (e) look(e);
+                                },
+                                Ignore()});
   return calls;
 }
 
