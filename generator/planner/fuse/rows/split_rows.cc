@@ -34,15 +34,17 @@ bool MayReadAgain(const Plan& plan, const Place& place, int64_t lanes) {
   return IsTemp(plan, place.buffer) || is_short;
 }
 
-/// A reduction of rows that may be read again, of which a step has a known number.
-bool ReducesRows(const Plan& plan, const Stage& stage, LoopId row) {
+/// A reduction of rows that may be read again, of which there are few between the halves: a known
+/// number, or those within what is a row itself.
+bool ReducesRows(const Plan& plan, const Stage& stage, LoopId row, bool within) {
   const auto* reduce = As<stage::Reduce>(stage);
   if (!reduce || !std::all_of(reduce->body.begin(), reduce->body.end(),
                               [](const Stage& s) { return Is<stage::Define>(s); }))
     return false;
   const std::optional<int64_t> rows = plan.SpaceOf(row).extent.Constant();
   const std::optional<int64_t> lanes = plan.SpaceOf(reduce->loop).extent.Constant();
-  if (!rows || !lanes || *lanes > kMostLanes || *rows * *lanes > kMostInBothHalves) return false;
+  if (!(rows || within) || !lanes || *lanes > kMostLanes) return false;
+  if (rows && *rows * *lanes > kMostInBothHalves) return false;
   bool may = true;
   ForEachPlace({stage}, [&](const Place& p, bool) { may = may && MayReadAgain(plan, p, *lanes); });
   return may;
@@ -60,28 +62,32 @@ std::optional<size_t> PassAfter(const Stages& body, size_t from) {
   return std::nullopt;
 }
 
-/// Where the first half ends; 0: nowhere.
-size_t FindCut(const Plan& plan, const stage::Loop& loop) {
+/// Where the first half ends; 0: nowhere. `within`: the loop is within another one.
+size_t FindCut(const Plan& plan, const stage::Loop& loop, bool within) {
   for (size_t i = 0; IsOfRows(loop) && i < loop.body.size(); ++i) {
-    if (!ReducesRows(plan, loop.body[i], loop.loop)) continue;
+    if (!ReducesRows(plan, loop.body[i], loop.loop, within)) continue;
     const std::optional<size_t> cut = PassAfter(loop.body, i);
     if (cut && MayCut(plan, loop, *cut)) return *cut;
   }
   return 0;
 }
 
-}  // namespace
-
-void SplitRows(Plan& plan, Stages& stages) {
+void SplitRows(Plan& plan, Stages& stages, bool within) {
   for (size_t i = 0; i < stages.size(); ++i) {
-    ForEachList(stages[i], [&](Stages& list) { SplitRows(plan, list); });
+    ForEachList(stages[i], [&](Stages& list) {
+      SplitRows(plan, list, within || Is<stage::Loop>(stages[i]));
+    });
     auto* loop = As<stage::Loop>(stages[i]);
     if (!loop) continue;
-    const size_t cut = FindCut(plan, *loop);
+    const size_t cut = FindCut(plan, *loop, within);
     if (cut == 0) continue;
     Stage half = CutOff(plan, *loop, cut, stages[i].span);
     stages.insert(stages.begin() + static_cast<std::ptrdiff_t>(i + 1), std::move(half));
   }
 }
+
+}  // namespace
+
+void SplitRows(Plan& plan, Stages& stages) { SplitRows(plan, stages, /*within=*/false); }
 
 }  // namespace kiln
