@@ -73,6 +73,17 @@ IndexRange Power(const IndexRange& a, const IndexRange& b) {
   return a.low >= 0 ? IndexRange{0, most} : IndexRange{-most, most};
 }
 
+IndexRange ShiftedDown(const IndexRange& a, const IndexRange& b) {
+  const Wide most = b.low < 0 ? a.high : a.high >> std::min<Wide>(b.low, 63);
+  return {std::min<Wide>(a.low, 0), std::max<Wide>(most, 0)};
+}
+
+/// Some of the bits of what has no sign.
+IndexRange CommonBits(const IndexRange& a, const IndexRange& b) {
+  if (a.low >= 0 && b.low >= 0) return {0, std::min(a.high, b.high)};
+  return {0, a.low >= 0 ? a.high : b.high};
+}
+
 /// Numbers of as many bits as the longest of both.
 IndexRange Bits(const IndexRange& a, const IndexRange& b) {
   Wide most = 1;
@@ -112,19 +123,41 @@ std::optional<IndexRange> Of(Op op, const IndexRange& a, const IndexRange& b, co
     case Op::kShl:
       return Shifted(a, b);
     case Op::kShr:
-      return IndexRange{std::min<Wide>(a.low, 0), std::max<Wide>(a.high, 0)};
+      return ShiftedDown(a, b);
     case Op::kPow:
       return Power(a, b);
     case Op::kBitAnd:
+      return a.low >= 0 || b.low >= 0 ? CommonBits(a, b) : Bits(a, b);
     case Op::kBitOr:
     case Op::kBitXor:
       return Bits(a, b);
     case Op::kWhere:
     case Op::kIf:
       return Either(b, c);
+    case Op::kBroadcast:
+    case Op::kReshape:
+    case Op::kTranspose:
+    case Op::kSlice:
+    case Op::kRoll:
+    case Op::kFlip:
+    case Op::kTake:
+    case Op::kTakeAlong:
+      return a;
     default:
       return std::nullopt;
   }
+}
+
+/// Coordinates of a tile.
+IndexRange RangeOfIota(const Node& iota) {
+  const auto extent = iota.shape[static_cast<size_t>(iota.axes[0])].Constant();
+  return {0, std::max<Wide>(extent.value_or(kMostElements) - 1, 0)};
+}
+
+/// Whether some of the body's values may be any number: by a divisor of 0, or a negative exponent.
+bool MayHaveNone(const Node& node, const IndexRange& b) {
+  if (node.dtype == DType::kIndex) return false;
+  return (IsDivision(node.op) && b.low <= 0 && b.high >= 0) || (node.op == Op::kPow && b.low < 0);
 }
 
 /// As long as it takes, before it is known to fit.
@@ -139,11 +172,18 @@ IndexRange Exact(const Node& node, const Kernel& kernel, const RangeOfLocal& of_
     case Op::kRead:  // of an index, too
       return RangeOf(kernel[RefId(node.index)].dtype);
     case Op::kLocal:
-      return node.dtype == DType::kIndex ? of_local(LocalId(node.index)) : RangeOf(node.dtype);
+      return of_local(LocalId(node.index));
+    case Op::kIota:
+      return RangeOfIota(node);
     default:
       break;
   }
   if (node.args.empty()) return RangeOf(node.dtype);
+  if (node.op == Op::kConcat) {
+    IndexRange all = RangeOf(*node.args[0], kernel, of_local);
+    for (const NodePtr& arg : node.args) all = Either(all, RangeOf(*arg, kernel, of_local));
+    return all;
+  }
   IndexRange args[3];
   for (size_t k = 0; k < std::min<size_t>(node.args.size(), 3); ++k)
     args[k] = RangeOf(*node.args[k], kernel, of_local);
@@ -151,6 +191,7 @@ IndexRange Exact(const Node& node, const Kernel& kernel, const RangeOfLocal& of_
     const DType from = node.args[0]->dtype;
     return IsFloat(from) ? RangeOf(node.dtype) : args[0];
   }
+  if (MayHaveNone(node, args[1])) return RangeOf(node.dtype);
   return Of(node.op, args[0], args[1], args[2]).value_or(RangeOf(node.dtype));
 }
 

@@ -74,8 +74,11 @@ class Lowering {
   void TouchesOf(const Action& action);
   void TouchReads(const Node& node);
   void Touch(RefId ref, const std::vector<Subscript>& subscripts, bool writes);
-  // ranges.cc
+  // bounds.cc
   IntegerBounds BoundsOf(const Node& node) const;
+  // ranges.cc
+  bool IsNotNegative(const Node& node) const;
+  bool EndsBefore(const Node& node, const Size& end) const;
   bool IsInRange(const Subscript& subscript, const Size& extent) const;
   ElementPtr CheckedStart(const std::string& name, const Subscript& subscript, const Size& extent);
   void CheckTaken(const Node& take);

@@ -71,13 +71,13 @@ void Lowering::Assert(const action::Assert& check) {
 void Lowering::DefineLocal(const action::Define& define) {
   const LocalId id(define.local);
   const Local& local = kernel_[id];
+  if (local.kind == Local::Kind::kLet) {
+    local_bounds_[id] = BoundsOf(*define.value);
+    index_ranges_[id] =
+        RangeOf(*define.value, kernel_, [this](LocalId other) { return RangeOfLocal(other); });
+  }
   if (local.shape.empty()) {
     const ElementPtr value = Scalar(*define.value);
-    if (local.kind == Local::Kind::kLet) {
-      local_bounds_[id] = BoundsOf(*define.value);
-      index_ranges_[id] =
-          RangeOf(*define.value, kernel_, [this](LocalId other) { return RangeOfLocal(other); });
-    }
     local_variable_[id] = NewVariable(local.name, local.dtype, local.kind == Local::Kind::kVar);
     return Emit(stage::Define{local_variable_[id], value});
   }

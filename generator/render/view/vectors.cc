@@ -10,6 +10,8 @@ namespace {
 
 // Longer values get a name of their own, so that lines stay readable.
 constexpr size_t kLongValue = 64;
+// Registers hold no longer tables (simd/lookup-inl.h).
+constexpr int64_t kMostEntries = 256;
 
 }  // namespace
 
@@ -104,7 +106,10 @@ std::string BodyView::TextOfLoad(const Place& from, std::vector<std::string>* li
     first.at[*d].offset = by.rest;
     walked.at[*d] = {lanes_, nullptr, {}, by.stride};
     const std::string indices = Vector(by.index, lines);
-    return "at.Gather(" + Pointer(first) + ", " + Stride(walked, lanes_) + ", " + indices + ")";
+    const std::optional<int64_t> entries = plan_[from.buffer].extents[*d].Constant();
+    const bool is_table = entries && *entries <= kMostEntries && by.stride == 1 && !by.rest;
+    return "at.Gather(" + Pointer(first) + ", " + Stride(walked, lanes_) + ", " + indices +
+           (is_table ? ", Entries<" + std::to_string(*entries) + ">()" : "") + ")";
   }
   return "at.LoadStrided(" + Pointer(from) + ", " + Stride(from, lanes_) +
          LikelyStride(from, lanes_) + ")";

@@ -14,6 +14,7 @@
 //                         than twice as much
 //   at.StoreStrided(v, p, s)  and with Likely<S>() behind, where s is S unless rows have gaps
 //   at.Gather(p, s, i)    p[i[0] * s], p[i[1] * s] ..., by a vector of integers
+//                         and with Entries<N>() behind, where i[0], i[1] ... are less than N
 //   at.Cached()           the same lanes, which are stored in the caches wherever others go
 //   at.PrefetchRead(p, s), at.PrefetchStored(p, s)  prefetch what a load of p, or a store, needs;
 //                         rows are s apart: a register tile asks for what the one below it needs
@@ -35,6 +36,7 @@
 
 #include "kiln/core/version.h"
 #include "kiln/simd/collect-inl.h"
+#include "kiln/simd/lookup-inl.h"
 #include "kiln/simd/packed-inl.h"
 #include "kiln/simd/prefetch.h"
 #include "kiln/simd/strided-inl.h"
@@ -204,6 +206,16 @@ struct AtLanes {
           d, [&](size_t i)
                  KILN_INLINE_ATTR { return from + static_cast<ptrdiff_t>(at[i]) * stride; }));
     }
+  }
+
+  template <typename T, class Indices, size_t kEntries>
+  HWY_INLINE auto Gather(const T* p, ptrdiff_t stride, Indices indices, Entries<kEntries>) const {
+#if HWY_TARGET != HWY_SCALAR
+    if constexpr (kLooksUpInRegisters<D, T, kEntries>) {
+      if (HWY_LIKELY(stride == 1)) return EntriesInRegisters<kEntries>(D(), p, indices);
+    }
+#endif
+    return Gather(p, stride, indices);
   }
 
   template <class V, typename T, size_t kApart = 0>

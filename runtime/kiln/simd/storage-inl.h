@@ -15,6 +15,12 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 
+/// Whether a masked load or store of lanes of X leaves the memory of other lanes alone: reads that
+/// are only blended afterwards may fault, and are diagnostics of sanitizers.
+template <typename X>
+inline constexpr bool kMaskedAccess = kBitMasks || HWY_HAVE_SCALABLE ||
+                                      (HWY_TARGET == HWY_AVX2 && sizeof(X) >= 4);
+
 /// Whether conversions of f16 are instructions. Highway's emulation truncates and knows no inf.
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
 inline constexpr bool kNativeF16 = true;

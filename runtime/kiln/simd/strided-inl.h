@@ -17,12 +17,6 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 
-/// Whether a masked load or store of lanes of X leaves the memory of other lanes alone: reads that
-/// are only blended afterwards may fault, and are diagnostics of sanitizers.
-template <typename X>
-inline constexpr bool kMaskedAccess = kBitMasks || HWY_HAVE_SCALABLE ||
-                                      (HWY_TARGET == HWY_AVX2 && sizeof(X) >= 4);
-
 /// How far elements are probably apart. There is text for that alone, and for what any stride
 /// takes.
 template <size_t kApart>
