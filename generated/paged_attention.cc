@@ -303,13 +303,12 @@ static void RunStep(const Step& step) {
   if (point[1] + 1 == steps[1]) {
     for (size_t hk_i = 0; hk_i < hk_size; ++hk_i) {
       for (size_t tile_i = 0; tile_i < group; ++tile_i) {
+        const float fixed_0 =
+            Select(LoadOne(total.At(hk_i, tile_i)) == 0.0f, 1.0f, LoadOne(total.At(hk_i, tile_i)));
         StreamLanes(kFloats, d_size, o.stream, o.At(hk_i, tile_i, 0),
                     [&](auto at, size_t d_i) HWY_ATTR {
           const auto acc_1 = at.Load(acc.At(hk_i, tile_i, d_i));
-          at.Store(
-              DivideByForBf16(acc_1,
-                              Select(LoadOne(total.At(hk_i, tile_i)) == 0.0f, 1.0f,
-                                     LoadOne(total.At(hk_i, tile_i)))), o.At(hk_i, tile_i, d_i));
+          at.Store(DivideByForBf16(acc_1, fixed_0), o.At(hk_i, tile_i, d_i));
         });
       }
     }

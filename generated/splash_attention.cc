@@ -212,12 +212,10 @@ static void RunStep(const Step& step) {
   //     gives zeros
   if (point[2] + 1 == steps[2]) {
     for (size_t m_i = 0; m_i < bq; ++m_i) {
+      const float fixed = Select(LoadOne(total.At(m_i)) == 0.0f, 1.0f, LoadOne(total.At(m_i)));
       StreamLanes(kFloats, d_size, o.stream, o.At(m_i, 0), [&](auto at, size_t d_i) HWY_ATTR {
         const auto acc_1 = at.Load(acc.At(m_i, d_i));
-        at.Store(
-            DivideByForBf16(acc_1,
-                            Select(LoadOne(total.At(m_i)) == 0.0f, 1.0f, LoadOne(total.At(m_i)))),
-            o.At(m_i, d_i));
+        at.Store(DivideByForBf16(acc_1, fixed), o.At(m_i, d_i));
       });
     }
   }

@@ -44,8 +44,10 @@ bool IsRead(const Node& node) {
                      [](const NodePtr& arg) { return IsRead(*arg); });
 }
 
-IndexRange Quotient(const IndexRange& a, const IndexRange& b) {
+IndexRange Quotient(Op op, const IndexRange& a, const IndexRange& b) {
   const Wide most = Magnitude(a);
+  const Wide up = op == Op::kCeilDiv ? b.low - 1 : 0;
+  if (b.low > 0) return {std::min<Wide>(a.low, 0), std::max<Wide>((a.high + up) / b.low, 0)};
   if (b.low >= 0) return {std::min<Wide>(a.low, 0), std::max<Wide>(a.high, 1)};
   return {-most, most};
 }
@@ -115,7 +117,7 @@ std::optional<IndexRange> Of(Op op, const IndexRange& a, const IndexRange& b, co
     case Op::kFloorDiv:
     case Op::kCeilDiv:
     case Op::kQuot:
-      return Quotient(a, b);
+      return Quotient(op, a, b);
     case Op::kMod:
       return Remainder(a, b, true);
     case Op::kRem:

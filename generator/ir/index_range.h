@@ -15,8 +15,8 @@ struct IndexRange {
 /// What is known of a name of the body, its type apart.
 using RangeOfLocal = std::function<IndexRange(LocalId)>;
 
-/// The values that an integer, or those of a tile, may have, from its text and dtypes alone: what is
-/// read may be any number of its type, and no dimension has more than 2^31 elements.
+/// The values that an integer, or those of a tile, may have, from its text and dtypes alone: what
+/// is read may be any number of its type, and no dimension has more than 2^31 elements.
 IndexRange RangeOf(const Node& node, const Kernel& kernel, const RangeOfLocal& of_local);
 
 /// Whether values that only a call knows may take this operation, an index, out of 64 bits.

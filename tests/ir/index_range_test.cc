@@ -66,6 +66,35 @@ TEST_CASE("a clamp or a remainder bounds what comes after it") {
   CHECK_FALSE(s.Overflows(Do(Op::kShl, {Do(Op::kMod, {s.wide, Int(8)}), Int(40)})));
 }
 
+TEST_CASE("some of the bits of what has no sign are no more than it") {
+  const Indices s;
+  const auto range = [&](const NodePtr& node) { return s.Range(node); };
+  CHECK(range(Do(Op::kBitAnd, {s.wide, Int(12)})) == std::pair<int64_t, int64_t>(0, 12));
+  CHECK(range(Do(Op::kBitAnd, {Int(12), s.wide})) == std::pair<int64_t, int64_t>(0, 12));
+  CHECK(range(Do(Op::kBitAnd, {s.small, Int(300)})) == std::pair<int64_t, int64_t>(0, 255));
+  CHECK(range(Do(Op::kBitAnd, {s.id, s.wide})).first < 0);
+  CHECK(range(Do(Op::kShr, {s.small, Int(4)})) == std::pair<int64_t, int64_t>(0, 15));
+  CHECK(range(Do(Op::kShr, {s.id, Int(31)})).first < 0);
+}
+
+TEST_CASE("of the body's integers a quotient by what may be 0 has any value of its type") {
+  const Indices s;
+  const auto quotient = [&](const NodePtr& by) {
+    return s.Range(Do(Op::kFloorDiv, DType::kI32, {Int(9, DType::kI32), by}));
+  };
+  CHECK(quotient(Int(3, DType::kI32)) == std::pair<int64_t, int64_t>(0, 3));
+  CHECK(quotient(Do(Op::kMod, DType::kI32, {s.id, Int(8, DType::kI32)})).first == INT32_MIN);
+}
+
+TEST_CASE("a quotient is as much smaller as the least divisor says, rounded up or down") {
+  const Indices s;
+  const NodePtr by = Do(Op::kClamp, {s.wide, Int(10), Int(20)});
+  CHECK(s.Range(Do(Op::kFloorDiv, {s.small, by})) == std::pair<int64_t, int64_t>(0, 25));
+  CHECK(s.Range(Do(Op::kCeilDiv, {s.small, by})) == std::pair<int64_t, int64_t>(0, 26));
+  CHECK(s.Range(Do(Op::kFloorDiv, {Do(Op::kNeg, {s.small}), by})) ==
+        std::pair<int64_t, int64_t>(-255, 0));
+}
+
 TEST_CASE("a shift may overflow where its count may be past the width or what it shifts is wide") {
   const Indices s;
   CHECK(s.Overflows(Do(Op::kShl, {s.id, s.small})));

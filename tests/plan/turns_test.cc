@@ -97,8 +97,9 @@ TEST_CASE("Many turns go inside with the names that elements share, if these are
 }
 
 TEST_CASE("Turns that name what one before has stored stay around the elements") {
-  for (const char* const loop : {"  for t in range(4):\n    let c = a[0, 0]\n    a = a * x + c\n",
-                                 "  for t in range(200):\n    let c = a[0, 0]\n    a = a * x + c\n"}) {
+  for (const char* const loop :
+       {"  for t in range(4):\n    let c = a[0, 0]\n    a = a * x + c\n",
+        "  for t in range(200):\n    let c = a[0, 0]\n    a = a * x + c\n"}) {
     const std::string plan = PlanOfBlock(loop);
     INFO(plan);
     CHECK(Has(plan, "\n  for t#"));

@@ -87,7 +87,8 @@ bool Fit(const IntegerBounds& bounds, DType dtype) {
   if (dtype == DType::kIndex) return true;
   const int bits = RowOf(dtype).bits;
   if (!IsInteger(dtype) || bits == 0 || !bounds.low || !bounds.high) return false;
-  const int64_t most = std::numeric_limits<int64_t>::max() >> (IsUnsigned(dtype) ? 63 - std::min(bits, 63) : 64 - bits);
+  const int64_t most = std::numeric_limits<int64_t>::max() >>
+                       (IsUnsigned(dtype) ? 63 - std::min(bits, 63) : 64 - bits);
   const int64_t least = IsUnsigned(dtype) ? 0 : -most - 1;
   const auto high = Constant(bounds.high);
   return *bounds.low >= least && (high ? *high <= most : bits >= 32);

@@ -210,11 +210,9 @@ struct AtLanes {
 
   template <typename T, class Indices, size_t kEntries>
   HWY_INLINE auto Gather(const T* p, ptrdiff_t stride, Indices indices, Entries<kEntries>) const {
-#if HWY_TARGET != HWY_SCALAR
     if constexpr (kLooksUpInRegisters<D, T, kEntries>) {
-      if (HWY_LIKELY(stride == 1)) return EntriesInRegisters<kEntries>(D(), p, indices);
+      if (HWY_LIKELY(stride == 1)) return LookUp<kEntries>(D(), p, indices);
     }
-#endif
     return Gather(p, stride, indices);
   }
 

@@ -74,9 +74,8 @@ size_t FindCut(const Plan& plan, const stage::Loop& loop, bool within) {
 
 void SplitRows(Plan& plan, Stages& stages, bool within) {
   for (size_t i = 0; i < stages.size(); ++i) {
-    ForEachList(stages[i], [&](Stages& list) {
-      SplitRows(plan, list, within || Is<stage::Loop>(stages[i]));
-    });
+    ForEachList(stages[i],
+                [&](Stages& list) { SplitRows(plan, list, within || Is<stage::Loop>(stages[i])); });
     auto* loop = As<stage::Loop>(stages[i]);
     if (!loop) continue;
     const size_t cut = FindCut(plan, *loop, within);
