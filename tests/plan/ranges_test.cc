@@ -80,7 +80,7 @@ TEST_CASE("what may wrap around, or have no value, is checked") {
   CHECK(ChecksOfTake("min(iota([8], 0) * 300000000, 7)") == 0);
   CHECK(ChecksOfTake("(ids & 7) // (ids & 3)") == 2);
   CHECK(ChecksOfTake("(ids & 7) // ((ids & 3) + 1)") == 0);
-  CHECK(ChecksOf("  o = take(o, broadcast(max(ids[0:0], axis=0), [8]), axis=0)\n") == 2);
+  CHECK(ChecksOf("  o = take(o, broadcast(max(iota([0], 0), axis=0), [8]), axis=0)\n") == 2);
 }
 
 }  // namespace
