@@ -245,6 +245,11 @@ bool HasWide(const Plan& plan, const ElementPtr& e) {
 
 bool HasWide(const Plan& plan, const Stage& stage) {
   bool wide = false;
+  // What changes, or is folded, has lanes whatever it is given.
+  for (const VariableId name : NamesOf(stage))
+    wide = wide || (!Is<stage::Define>(stage) && IsWide(plan[name].dtype));
+  if (const auto* reduce = As<stage::Reduce>(stage))
+    for (const Fold& fold : reduce->folds) wide = wide || IsWide(fold.value->dtype);
   const auto look = [&](const ElementPtr& e) { wide = wide || HasWide(plan, e); };
   ForEachPart(stage, Overloaded{look,
                                 [&](const Place& place, Access) {

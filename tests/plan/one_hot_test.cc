@@ -20,13 +20,23 @@ TEST_CASE("A histogram adds to the place of each element alone") {
   for (const std::string& body :
        {std::string(kCounts),
         std::string("  counts += sum(where(iota([n, 64], 1) == expand(ids, 1), 1, 0), axis=0)\n"),
-        std::string("  counts = sum(i32(expand(ids, 0) == iota([64, 1], 0)), axis=1)\n")}) {
+        std::string("  counts = sum(i32(expand(ids, 0) == iota([64, 1], 0)), axis=1)\n"),
+        std::string("  let at = expand(ids, 1)\n  let hot = i32(at == iota([1, 64], 1))\n"
+                    "  counts = sum(hot, axis=0)\n")}) {
     const std::string plan = PlanOfPlaces(body);
     INFO(plan);
     CHECK(Has(plan, "let place#0 = integer(ids["));
     CHECK(Has(plan, "when and(>=(place#0, 0), <(place#0, 64)):"));
     CHECK(Has(plan, "[place#0], 1)"));
   }
+}
+
+TEST_CASE("A name for what may have changed since is no name for places") {
+  const std::string plan = PlanOfPlaces(
+      "  counts = 0\n  let hot = where(expand(ids, 1) == iota([1, 64], 1), expand(counts, 0), 0)\n"
+      "  counts = 3\n  counts += sum(hot, axis=0)\n");
+  INFO(plan);
+  CHECK(!Has(plan, "place#"));
 }
 
 TEST_CASE("Rows are added up, or compared, by the segments that they belong to") {

@@ -71,6 +71,11 @@ TEST_CASE("what all lanes share has no lanes, be it of 64 bits") {
   CHECK_FALSE(wide("y = g + f32(d[0, 1])"));
   CHECK(wide("y = g + f32(i64(i))"));
   CHECK(wide("y = g + f32(d[0])"));
+  CHECK(wide("y = g + f32(sum(broadcast(f64(n), [n, m]), axis=1, keep=true))"));
+  CHECK(wide("y = g + f32(argmax(broadcast(f64(n), [n, m]), axis=1, keep=true))"));
+  CHECK(wide(
+      "var a: f64[n, m] = 0.5\n  for t in range(99):\n    a = a * 0.5 + f64(t)\n  y = f32(a)"));
+  CHECK(wide("var a: f64[n, m] = 0.5\n  for t in range(99):\n    a = f64(t)\n  y = f32(a)"));
 }
 
 }  // namespace

@@ -206,6 +206,9 @@ class Lowering {
   };
   std::optional<OneHot> OneHotOf(const Node& node, const Loops& kept,
                                  const ElementPtr& value) const;
+  bool StaysAsItIs(const Node& node) const;
+  void KeepOneHot(LocalId let, const NodePtr& value);
+  const Node& WithoutName(const Node& node) const;
   bool EmitOneHot(const Target& target, const Node& node, const Loops& all, const Loops& kept,
                   const Point& point, const Point& left);
   // along.cc
@@ -239,10 +242,11 @@ class Lowering {
   Table<BufferId, Local> local_buffer_;      // none: a scalar
   Table<VariableId, Local> local_variable_;  // none: a tile
   using Temporaries = std::map<const Node*, BufferId>;
-  Temporaries temporary_;             // of this statement
-  Temporaries sums_;                  // the same, of means
-  Temporaries kept_;                  // arguments of reshapes that lets are
-  std::map<LocalId, NodePtr> views_;  // of lets that need no memory
+  Temporaries temporary_;                // of this statement
+  Temporaries sums_;                     // the same, of means
+  Temporaries kept_;                     // arguments of reshapes that lets are
+  std::map<LocalId, NodePtr> views_;     // of lets that need no memory
+  std::map<LocalId, NodePtr> one_hots_;  // of lets that are 0 but in one place
   const Table<bool, Local> read_in_parts_;
   const Table<std::set<RefId>, Local> written_after_;  // refs that statements behind a let write
   std::map<const Node*, BufferId> joined_;             // of reshapes that are in the way of none

@@ -35,6 +35,26 @@ bool IsSame(const Element& value, const ElementPtr& identity) {
 
 }  // namespace
 
+/// Whether a value is the same wherever its name is used: it is made of inputs and of lets.
+bool Lowering::StaysAsItIs(const Node& node) const {
+  if (node.op == Op::kRead && !IsConstantInput(RefId(node.index))) return false;
+  if (node.op == Op::kLocal && kernel_[LocalId(node.index)].kind == Local::Kind::kVar) return false;
+  return std::all_of(node.args.begin(), node.args.end(),
+                     [this](const NodePtr& arg) { return StaysAsItIs(*arg); }) &&
+         std::all_of(node.subscripts.begin(), node.subscripts.end(),
+                     [this](const Subscript& s) { return StaysAsItIs(*s.start); });
+}
+
+void Lowering::KeepOneHot(LocalId let, const NodePtr& value) {
+  if (MayBeOneHot(*value) && StaysAsItIs(*value)) one_hots_[let] = value;
+}
+
+/// What a name stands for that a let gave.
+const Node& Lowering::WithoutName(const Node& node) const {
+  const auto found = node.op == Op::kLocal ? one_hots_.find(LocalId(node.index)) : one_hots_.end();
+  return found == one_hots_.end() ? node : *found->second;
+}
+
 /// `fold` of where(index == place, value, identity), `place` being a position in the result.
 std::optional<Lowering::OneHot> Lowering::OneHotOf(const Node& node, const Loops& kept,
                                                    const ElementPtr& value) const {
@@ -64,9 +84,9 @@ std::optional<Lowering::OneHot> Lowering::OneHotOf(const Node& node, const Loops
 bool Lowering::EmitOneHot(const Target& target, const Node& node, const Loops& all,
                           const Loops& kept, const Point& point, const Point& left) {
   constexpr int64_t kMostPlaces = 32;  // that vectors look at in less time
-  if (!MayBeOneHot(*node.args[0])) return false;
-  const std::optional<OneHot> found =
-      OneHotOf(node, kept, CastTo(Value(*node.args[0], point), node.dtype));
+  const Node& arg = WithoutName(*node.args[0]);
+  if (!MayBeOneHot(arg)) return false;
+  const std::optional<OneHot> found = OneHotOf(node, kept, CastTo(Value(arg, point), node.dtype));
   if (!found) return false;
   const Space places = spaces_.spaces()[plan_[found->place].space];
   if (places.clipped) return false;

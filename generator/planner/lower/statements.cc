@@ -75,6 +75,7 @@ void Lowering::DefineLocal(const action::Define& define) {
     local_bounds_[id] = BoundsOf(*define.value);
     index_ranges_[id] =
         RangeOf(*define.value, kernel_, [this](LocalId other) { return RangeOfLocal(other); });
+    if (define.value->shape == local.shape) KeepOneHot(id, define.value);
   }
   if (local.shape.empty()) {
     const ElementPtr value = Scalar(*define.value);
