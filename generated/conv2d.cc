@@ -120,7 +120,7 @@ static void RunGrid(const Call& call, Core& core) {
 }
 }  // namespace kiln::conv2d_text
 
-namespace kiln::inline conv2d_30c3d2de {
+namespace kiln::inline conv2d_92a1e6f6 {
 Status conv2d(const Tensor<const float>& x, const Tensor<const float>& taps, const Tensor<float>& y,
               Context& context) {
   using namespace kiln::HWY_NAMESPACE;  // NOLINT: integer functions of sizes
@@ -143,5 +143,5 @@ extern "C" KILN_EXPORT int32_t kiln_conv2d(const DLTensor* x, const DLTensor* ta
                                            kiln_status* status) {
   return CallFromC("conv2d", conv2d, status, {"x", "taps", "y", "context"}, x, taps, y, context);
 }
-}  // namespace kiln::inline conv2d_30c3d2de
+}  // namespace kiln::inline conv2d_92a1e6f6
 #endif

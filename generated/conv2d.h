@@ -4,7 +4,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln::inline conv2d_30c3d2de {
+namespace kiln::inline conv2d_92a1e6f6 {
 
 /// A 3 x 3 convolution with stride 2 and a border of zeros, as one dot for each tap; images are
 ///     [rows, columns, channels].
@@ -14,7 +14,7 @@ Status conv2d(
     const Tensor<float>& y,  // f32[images, cdiv(h, 2), cdiv(w, 2), o]
     Context& context = DefaultContext());
 
-}  // namespace kiln::inline conv2d_30c3d2de
+}  // namespace kiln::inline conv2d_92a1e6f6
 
 extern "C" int32_t kiln_conv2d(
     const DLTensor* x,

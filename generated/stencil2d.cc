@@ -129,7 +129,7 @@ static void RunGrid(const Call& call, Core& core) {
 }
 }  // namespace kiln::stencil2d_text
 
-namespace kiln::inline stencil2d_808bcb5d {
+namespace kiln::inline stencil2d_125a237a {
 Status stencil2d(float centre, float side, const Tensor<const float>& u, const Tensor<float>& v,
                  Context& context) {
   CallCheck check({.kernel = "stencil2d", .axes = "i, j", .spec = "stencil2d.yaml"});
@@ -148,5 +148,5 @@ extern "C" KILN_EXPORT int32_t kiln_stencil2d(float centre, float side, const DL
   return CallFromC("stencil2d", stencil2d, status, {"centre", "side", "u", "v", "context"},
                    centre, side, u, v, context);
 }
-}  // namespace kiln::inline stencil2d_808bcb5d
+}  // namespace kiln::inline stencil2d_125a237a
 #endif

@@ -4,7 +4,7 @@
 
 #include "kiln/kiln.h"
 
-namespace kiln::inline stencil2d_808bcb5d {
+namespace kiln::inline stencil2d_125a237a {
 
 /// Weighted sum of the five points around each point of a grid; outside of it they have a fixed
 ///     value.
@@ -15,7 +15,7 @@ Status stencil2d(
     const Tensor<float>& v,  // f32[m, n]
     Context& context = DefaultContext());
 
-}  // namespace kiln::inline stencil2d_808bcb5d
+}  // namespace kiln::inline stencil2d_125a237a
 
 extern "C" int32_t kiln_stencil2d(
     float centre,

@@ -9,13 +9,14 @@
 #include "generator/planner/rewrite/concats.h"
 #include "generator/planner/rewrite/divided.h"
 #include "generator/planner/rewrite/joined.h"
+#include "generator/planner/rewrite/moves.h"
 
 namespace kiln {
 
 std::unique_ptr<Plan> MakePlan(const Kernel& of, Diagnostics& diagnostics, std::string_view last) {
   auto plan = std::make_unique<Plan>();
-  plan->rewritten = WithConcatsInPlace(of);
-  for (const auto rewrite : {WithDividedDimensions, WithNeighboursAsOne, WithJoinedDimensions}) {
+  for (const auto rewrite : {WithConcatsInPlace, WithMovesInPlace, WithDividedDimensions,
+                             WithNeighboursAsOne, WithJoinedDimensions}) {
     if (auto rewritten = rewrite(plan->rewritten ? *plan->rewritten : of))
       plan->rewritten = std::move(rewritten);
   }

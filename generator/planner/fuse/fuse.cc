@@ -196,7 +196,9 @@ void EraseStores(const std::function<bool(const stage::Store&)>& unwanted, Stage
   std::erase_if(stages, [&](const Stage& s) {
     const auto* store = As<stage::Store>(s);
     const auto* when = As<stage::If>(s);
-    return (IsNest(s) && BodyOf(s)->empty()) ||
+    // Names within a nest are seen by nobody behind it.
+    return (IsNest(s) &&
+            !AnyStage(*BodyOf(s), [](const Stage& in) { return !Is<stage::Define>(in); })) ||
            (when && when->body.empty() && when->orelse.empty()) || (store && unwanted(*store));
   });
 }

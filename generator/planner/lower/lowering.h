@@ -208,7 +208,7 @@ class Lowering {
                                  const ElementPtr& value) const;
   bool StaysAsItIs(const Node& node) const;
   void KeepOneHot(LocalId let, const NodePtr& value);
-  const Node& WithoutName(const Node& node) const;
+  NodePtr WithoutNames(const NodePtr& node) const;
   bool EmitOneHot(const Target& target, const Node& node, const Loops& all, const Loops& kept,
                   const Point& point, const Point& left);
   // along.cc
@@ -246,7 +246,7 @@ class Lowering {
   Temporaries sums_;                     // the same, of means
   Temporaries kept_;                     // arguments of reshapes that lets are
   std::map<LocalId, NodePtr> views_;     // of lets that need no memory
-  std::map<LocalId, NodePtr> one_hots_;  // of lets that are 0 but in one place
+  std::map<LocalId, NodePtr> one_hots_;  // of lets that are 0 but in one place, and their parts
   const Table<bool, Local> read_in_parts_;
   const Table<std::set<RefId>, Local> written_after_;  // refs that statements behind a let write
   std::map<const Node*, BufferId> joined_;             // of reshapes that are in the way of none

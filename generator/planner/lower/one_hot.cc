@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "generator/ir/tile_node.h"
 #include "generator/plan/walk.h"
 #include "generator/planner/lower/lowering.h"
 
@@ -46,13 +47,19 @@ bool Lowering::StaysAsItIs(const Node& node) const {
 }
 
 void Lowering::KeepOneHot(LocalId let, const NodePtr& value) {
-  if (MayBeOneHot(*value) && StaysAsItIs(*value)) one_hots_[let] = value;
+  const bool may_be_part = MayBeOneHot(*value) || value->op == Op::kIota;
+  if (may_be_part && StaysAsItIs(*value)) one_hots_[let] = value;
 }
 
-/// What a name stands for that a let gave.
-const Node& Lowering::WithoutName(const Node& node) const {
-  const auto found = node.op == Op::kLocal ? one_hots_.find(LocalId(node.index)) : one_hots_.end();
-  return found == one_hots_.end() ? node : *found->second;
+/// A value with what names stand for that lets gave to the like.
+NodePtr Lowering::WithoutNames(const NodePtr& node) const {
+  if (node->op == Op::kLocal) {
+    const auto found = one_hots_.find(LocalId(node->index));
+    return found == one_hots_.end() ? node : WithoutNames(found->second);
+  }
+  Node without = *node;
+  for (NodePtr& arg : without.args) arg = WithoutNames(arg);
+  return without.args == node->args ? node : Share(std::move(without));
 }
 
 /// `fold` of where(index == place, value, identity), `place` being a position in the result.
@@ -84,9 +91,10 @@ std::optional<Lowering::OneHot> Lowering::OneHotOf(const Node& node, const Loops
 bool Lowering::EmitOneHot(const Target& target, const Node& node, const Loops& all,
                           const Loops& kept, const Point& point, const Point& left) {
   constexpr int64_t kMostPlaces = 32;  // that vectors look at in less time
-  const Node& arg = WithoutName(*node.args[0]);
-  if (!MayBeOneHot(arg)) return false;
-  const std::optional<OneHot> found = OneHotOf(node, kept, CastTo(Value(arg, point), node.dtype));
+  const NodePtr arg = WithoutNames(node.args[0]);
+  if (!MayBeOneHot(*arg)) return false;
+  made_.push_back(arg);
+  const std::optional<OneHot> found = OneHotOf(node, kept, CastTo(Value(*arg, point), node.dtype));
   if (!found) return false;
   const Space places = spaces_.spaces()[plan_[found->place].space];
   if (places.clipped) return false;

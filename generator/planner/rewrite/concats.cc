@@ -6,6 +6,7 @@
 #include "generator/ir/tile_node.h"
 #include "generator/planner/analyze/nodes.h"
 #include "generator/planner/analyze/regroup.h"
+#include "generator/planner/rewrite/reads.h"
 
 namespace kiln {
 namespace {
@@ -73,31 +74,9 @@ bool IsOfConcat(const Node& node) {
   return origin != nullptr && origin->op == Op::kConcat;
 }
 
-/// What a value reads.
-struct Reads {
-  std::vector<RefId> refs;
-  std::vector<LocalId> locals;
-};
-void FindReads(const Node& node, Reads& reads) {
-  const bool of_ref = node.op == Op::kRead || node.op == Op::kInside || node.op == Op::kAt;
-  if (of_ref) reads.refs.push_back(RefId(node.index));
-  if (node.op == Op::kLocal) reads.locals.push_back(LocalId(node.index));
-  for (const NodePtr& arg : node.args) FindReads(*arg, reads);
-  for (const Subscript& s : node.subscripts) {
-    FindReads(*s.start, reads);
-    if (s.count) FindReads(*s.count, reads);
-  }
-}
-
-class InPlace {
+class ConcatsInPlace {
  public:
-  explicit InPlace(const Kernel& kernel) : kernel_(kernel), times_read_(kernel.locals.size()) {
-    for (const Actions* actions : {&kernel.body, &kernel.epilogue}) {
-      ForEachAction(*actions, [&](const Action& action) {
-        ForEachExpression(action, [&](const Node& node) { Count(node); });
-      });
-    }
-  }
+  explicit ConcatsInPlace(const Kernel& kernel) : kernel_(kernel), times_read_(TimesRead(kernel)) {}
 
   std::shared_ptr<const Kernel> Run() {
     Actions body = Rewritten(kernel_.body), epilogue = Rewritten(kernel_.epilogue);
@@ -109,12 +88,6 @@ class InPlace {
   }
 
  private:
-  void Count(const Node& node) {
-    Reads reads;
-    FindReads(node, reads);
-    for (const LocalId local : reads.locals) ++times_read_[local];
-  }
-
   Actions Rewritten(Actions actions) {
     for (size_t k = 0; k < actions.size(); ++k) {
       const auto* define = As<action::Define>(actions[k]);
@@ -156,11 +129,11 @@ class InPlace {
                           define.value->shape == kernel_[let].shape && IsOfConcat(*define.value);
     if (!may_move) return std::nullopt;
     Reads reads;
-    FindReads(*define.value, reads);
+    reads.Add(*define.value);
     for (size_t k = at + 1; k < actions.size(); ++k) {
       NodePtr* const value = ValueOf(actions[k]);
       if (!value) return std::nullopt;
-      if (const auto* store = As<action::Store>(actions[k]); store && Writes(*store, reads))
+      if (const auto* store = As<action::Store>(actions[k]); store && reads.Has(*store))
         return std::nullopt;
       const Node* const origin = Origin(**value);
       if (origin && origin->op == Op::kLocal && LocalId(origin->index) == let) return k;
@@ -168,23 +141,15 @@ class InPlace {
     return std::nullopt;
   }
 
-  static bool Writes(const action::Store& store, const Reads& reads) {
-    const auto has = [](const auto& list, const auto& id) {
-      return std::find(list.begin(), list.end(), id) != list.end();
-    };
-    return store.ref >= 0 ? has(reads.refs, RefId(store.ref))
-                          : has(reads.locals, LocalId(store.local));
-  }
-
   const Kernel& kernel_;
-  Table<int, Local> times_read_;
+  const Table<int, Local> times_read_;
   bool changed_ = false;
 };
 
 }  // namespace
 
 std::shared_ptr<const Kernel> WithConcatsInPlace(const Kernel& kernel) {
-  return InPlace(kernel).Run();
+  return ConcatsInPlace(kernel).Run();
 }
 
 std::optional<Parts> PartsAlong(const Node& node) {
