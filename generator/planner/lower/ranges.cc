@@ -98,10 +98,11 @@ void Lowering::CheckTaken(const Node& take) {
   for (const Op op : open) {
     Node extreme = TileNode(op, ids->dtype, {}, ids->span, {ids});
     for (size_t d = 0; d < ids->shape.size(); ++d) extreme.axes.push_back(static_cast<int>(d));
-    made_.push_back(Share(std::move(extreme)));
-    Scalar(*made_.back());  // both of them before either is looked at, so that they are one pass
-    made_.push_back(Share(TileNode(Op::kCast, DType::kIndex, {}, ids->span, {made_.back()})));
-    extremes.push_back(made_.back());
+    const NodePtr found = Share(std::move(extreme));
+    made_.push_back(found);
+    Scalar(*found);  // both of them before either is looked at, so that they are one pass
+    extremes.push_back(Share(TileNode(Op::kCast, DType::kIndex, {}, ids->span, {found})));
+    made_.push_back(extremes.back());
   }
   for (const NodePtr& extreme : extremes)
     CheckedStart(name, {ids->span, false, extreme, 1, 1, nullptr}, extent);

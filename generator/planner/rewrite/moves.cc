@@ -112,7 +112,7 @@ class MovesInPlace {
     const LocalId let(define.local);
     const Local& local = kernel_[let];
     if (local.kind != Local::Kind::kLet || times_read_[let] != 1 || local.shape.empty() ||
-        define.value->shape != local.shape)
+        define.value->shape != local.shape || define.value->dtype != local.dtype)
       return std::nullopt;
     Reads reads;
     reads.Add(*define.value);
