@@ -13,13 +13,18 @@
 
 namespace kiln {
 
-std::unique_ptr<Plan> MakePlan(const Kernel& of, Diagnostics& diagnostics, std::string_view last) {
-  auto plan = std::make_unique<Plan>();
+std::shared_ptr<const Kernel> RewrittenForPlan(const Kernel& of) {
+  std::shared_ptr<const Kernel> kernel;
   for (const auto rewrite : {WithConcatsInPlace, WithMovesInPlace, WithDividedDimensions,
                              WithNeighboursAsOne, WithJoinedDimensions}) {
-    if (auto rewritten = rewrite(plan->rewritten ? *plan->rewritten : of))
-      plan->rewritten = std::move(rewritten);
+    if (auto rewritten = rewrite(kernel ? *kernel : of)) kernel = std::move(rewritten);
   }
+  return kernel;
+}
+
+std::unique_ptr<Plan> MakePlan(const Kernel& of, Diagnostics& diagnostics, std::string_view last) {
+  auto plan = std::make_unique<Plan>();
+  plan->rewritten = RewrittenForPlan(of);
   const Kernel& kernel = plan->rewritten ? *plan->rewritten : of;
   plan->kernel = &kernel;
   const Reduction reduction = FindReduction(kernel);

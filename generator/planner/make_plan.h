@@ -9,6 +9,9 @@
 
 namespace kiln {
 
+/// The kernel as the planner has it, the same to whoever calls it (rewrite/). Null: as it is.
+std::shared_ptr<const Kernel> RewrittenForPlan(const Kernel& kernel);
+
 /// Kernel to Plan. Null and an error ("not supported yet") where generated code cannot follow.
 /// `last`: the name of a pass after which the plan is shown as it is then, unverified.
 std::unique_ptr<Plan> MakePlan(const Kernel& kernel, Diagnostics& diagnostics,

@@ -3,15 +3,18 @@
 #include <algorithm>
 
 #include "generator/planner/analyze/operands.h"
+#include "generator/planner/make_plan.h"
 
 namespace kiln {
 namespace {
 
 /// The axis that cores share out, or none.
 AxisId CutAxis(const Binding& binding, int64_t cores) {
-  const Kernel& kernel = *binding.kernel;
   if (cores == 1) return {};
-  const Axes order = CutOrder(kernel, PlanOperands(kernel));
+  const Kernel& kernel = *binding.kernel;
+  const std::shared_ptr<const Kernel> rewritten = RewrittenForPlan(kernel);
+  const Kernel& planned = rewritten ? *rewritten : kernel;
+  const Axes order = CutOrder(planned, PlanOperands(planned));
   if (order.empty()) return {};
   const auto steps = [&](AxisId axis) { return binding.steps[axis.position()]; };
   for (const AxisId axis : order) {
