@@ -39,6 +39,16 @@ TEST_CASE("A name for what may have changed since is no name for places") {
   CHECK(!Has(plan, "place#"));
 }
 
+TEST_CASE("A chain of choices that read the one before twice is not written out for its sum") {
+  std::string body = "  let v0 = where(v > 0.0, v, 0.5)\n";
+  for (int k = 1; k < 40; ++k) {
+    const std::string last = "v" + std::to_string(k - 1), next = "v" + std::to_string(k);
+    body += "  let " + next + " = where(" + last + " > 1.0, " + last + ", " + last + " * 0.5)\n";
+  }
+  CHECK(!Has(PlanOfPlaces(body + "  sums = broadcast(sum(v39, axis=[0, 1], keep=true), [64, d])\n"),
+             "place#"));
+}
+
 TEST_CASE("Rows are added up, or compared, by the segments that they belong to") {
   for (const auto& [fold, none] : {std::pair("sum", "0"), std::pair("max", "-inf")}) {
     const std::string plan =

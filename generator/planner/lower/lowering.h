@@ -208,7 +208,7 @@ class Lowering {
                                  const ElementPtr& value) const;
   bool StaysAsItIs(const Node& node) const;
   void KeepOneHot(LocalId let, const NodePtr& value);
-  NodePtr WithoutNames(const NodePtr& node) const;
+  NodePtr WithoutNames(const NodePtr& node, int names) const;
   bool EmitOneHot(const Target& target, const Node& node, const Loops& all, const Loops& kept,
                   const Point& point, const Point& left);
   // along.cc

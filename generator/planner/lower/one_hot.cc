@@ -36,8 +36,12 @@ bool IsSame(const Element& value, const ElementPtr& identity) {
 
 }  // namespace
 
-/// Whether a value is the same wherever its name is used: it is made of inputs and of lets.
+/// Whether a value is the same wherever its name is used, as it is made of inputs and of lets, and
+/// may be computed there for each element.
 bool Lowering::StaysAsItIs(const Node& node) const {
+  const OpClass of = ClassOf(node.op);
+  const bool of_elements = of == OpClass::kLeaf || of == OpClass::kShape || IsElementwise(node.op);
+  if (!of_elements || node.op == Op::kTake || node.op == Op::kTakeAlong) return false;
   if (node.op == Op::kRead && !IsConstantInput(RefId(node.index))) return false;
   if (node.op == Op::kLocal && kernel_[LocalId(node.index)].kind == Local::Kind::kVar) return false;
   return std::all_of(node.args.begin(), node.args.end(),
@@ -51,14 +55,16 @@ void Lowering::KeepOneHot(LocalId let, const NodePtr& value) {
   if (may_be_part && StaysAsItIs(*value)) one_hots_[let] = value;
 }
 
-/// A value with what names stand for that lets gave to the like.
-NodePtr Lowering::WithoutNames(const NodePtr& node) const {
+/// A value with what names stand for that lets gave to the like. A sum's argument, the condition in
+/// it and the places that it compares may have one each; more would only make the value long.
+NodePtr Lowering::WithoutNames(const NodePtr& node, int names) const {
   if (node->op == Op::kLocal) {
     const auto found = one_hots_.find(LocalId(node->index));
-    return found == one_hots_.end() ? node : WithoutNames(found->second);
+    const bool goes = names > 0 && found != one_hots_.end();
+    return goes ? WithoutNames(found->second, names - 1) : node;
   }
   Node without = *node;
-  for (NodePtr& arg : without.args) arg = WithoutNames(arg);
+  for (NodePtr& arg : without.args) arg = WithoutNames(arg, names);
   return without.args == node->args ? node : Share(std::move(without));
 }
 
@@ -91,7 +97,7 @@ std::optional<Lowering::OneHot> Lowering::OneHotOf(const Node& node, const Loops
 bool Lowering::EmitOneHot(const Target& target, const Node& node, const Loops& all,
                           const Loops& kept, const Point& point, const Point& left) {
   constexpr int64_t kMostPlaces = 32;  // that vectors look at in less time
-  const NodePtr arg = WithoutNames(node.args[0]);
+  const NodePtr arg = WithoutNames(node.args[0], 3);
   if (!MayBeOneHot(*arg)) return false;
   made_.push_back(arg);
   const std::optional<OneHot> found = OneHotOf(node, kept, CastTo(Value(*arg, point), node.dtype));

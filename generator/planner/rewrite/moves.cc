@@ -144,7 +144,7 @@ class MovesInPlace {
     bool multiplied = false;
     ForEachExpression(
         reader, [&](const Node& node) { multiplied = multiplied || IsMultiplied(node, let); });
-    return multiplied && (IsElementwise(value.op) || value.op == Op::kCast) && ReadsBytes(value);
+    return multiplied && IsElementwise(value.op) && ReadsBytes(value);
   }
 
   /// As dequantised weights do.

@@ -308,8 +308,9 @@ std::optional<Stage> TurnedInside(Plan& plan, const Stage& of) {
   const std::optional<Nest> nest = AsNest(whole);
   const bool alone = std::all_of(loop.body.begin(), loop.body.end(),
                                  [&](const Stage& s) { return IsSharedValue(plan, s); });
-  if (!nest || !alone || SharedWork(*nest).IsIn(loop.body) || SharedWork(*nest).IsIn(*nest->body))
-    return std::nullopt;
+  if (!nest || !alone) return std::nullopt;
+  const SharedWork shared(*nest);
+  if (shared.IsIn(loop.body) || shared.IsIn(*nest->body)) return std::nullopt;
   // Each vector computes again what elements share.
   nest->body->insert(nest->body->begin(), loop.body.begin(), loop.body.end());
   const Walks walks(plan, *nest, loop);

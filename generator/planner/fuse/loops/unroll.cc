@@ -13,9 +13,9 @@
 namespace kiln {
 namespace {
 
-/// Statements of all turns together: more would be a long text, and no faster; but where turns
-/// differ in constants, or in what they do, others than those would have to look at each turn.
-constexpr int64_t kMostStatements = 32, kMostOfOthers = 96;
+/// Statements of all turns together: more would be a long text, and no faster. Turns that differ in
+/// constants, or in what they do, may be more: a loop would look at its number in each of them.
+constexpr int64_t kMostStatements = 32, kMostThatDiffer = 96;
 
 /// Whether all that a turn does is to work on elements one by one, and to name what these share.
 bool IsElementwise(const Plan& plan, const Stages& stages) {
@@ -140,7 +140,7 @@ class Turn {
 /// All turns as nests over all of them; none where they would not become so.
 std::optional<Stages> WrittenOut(Plan& plan, const stage::For& loop) {
   const std::optional<int64_t> turns = TurnsOf(loop);
-  if (!turns || *turns > kMostOfOthers) return std::nullopt;
+  if (!turns || *turns > kMostThatDiffer) return std::nullopt;
   const int64_t low = As<element::Constant>(loop.low)->int_value;
   Stages all;
   Work most;  // of one turn
@@ -152,7 +152,7 @@ std::optional<Stages> WrittenOut(Plan& plan, const stage::For& loop) {
     most.nests = std::max(most.nests, work.nests);
     most.lanes = std::max(most.lanes, work.lanes);
     most.statements += work.statements;
-    if (most.statements > (turn.differs() ? kMostOfOthers : kMostStatements)) return std::nullopt;
+    if (most.statements > (turn.differs() ? kMostThatDiffer : kMostStatements)) return std::nullopt;
     Append(all, std::move(one));
   }
   if (!MoveSharedFirst(plan, all)) return std::nullopt;
