@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "kiln/core/version.h"
+#include "kiln/dot/few/integers_by_columns-inl.h"
 #include "kiln/dot/few/streamed-inl.h"
 #include "kiln/dot/few/sums-inl.h"
 #include "kiln/dot/k_groups-inl.h"
@@ -38,15 +39,6 @@ constexpr size_t kColumnsAtOnce = hn::MaxLanes(hn::ScalableTag<typename Dot::KGr
 
 #if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
 
-/// Calls fn(std::integral_constant<size_t, i>()) for i from 0 on.
-template <size_t kCount, class Fn>
-HWY_INLINE void Unrolled(const Fn& fn) {
-  [&]<size_t... i>(std::index_sequence<i...>) KILN_INLINE_ATTR {
-    (fn(std::integral_constant<size_t, i>()), ...);
-  }
-  (std::make_index_sequence<kCount>());
-}
-
 /// A square of k-groups: as many of as many columns of B as a vector has lanes, each k-group's
 /// columns in a vector.
 template <class Dot>
@@ -58,10 +50,7 @@ class SquareOfB {
   template <class Column>
   HWY_INLINE explicit SquareOfB(const Column& column) {
     Transpose(
-        D(),
-        [&](size_t i) KILN_INLINE_ATTR {
-          return Flip<Dot>(KGroupsAlong<Dot>(D(), column(i), 0), Dot::kFlip);
-        },
+        D(), [&](size_t i) KILN_INLINE_ATTR { return KGroupsAlong<Dot>(D(), column(i), 0); },
         [&](V v, size_t i) KILN_INLINE_ATTR { of_[i] = v; });
   }
 
@@ -157,15 +146,14 @@ HWY_INLINE void AddColumns(const typename Dot::KGroup* const* a, size_t rows, si
   }
 }
 
-/// The sums of a strip of columns over `b_rows` elements of K from `k` on, the first of a k-group;
-/// `b` begins with the first of these elements of the first column. Rows of A that are half a page
-/// apart are in few sets of the L1, together with what is asked for of B. Where a line of one is
-/// read for more than one square, more than a few are copied as they will be read (K = 4096, AVX2:
-/// 16 rows take half of the time).
+/// AddStreamedColumns of floats, whose sums have an order. Rows of A that are half a page apart are
+/// in few sets of the L1, together with what is asked for of B. Where a line of one is read for
+/// more than one square, more than a few are copied as they will be read (K = 4096, AVX2: 16 rows
+/// take half of the time).
 template <class Dot, class A, class Columns>
-HWY_NOINLINE void AddStreamedColumns(const A& a, size_t row, size_t rows, size_t k, Columns b,
-                                     size_t b_rows, size_t cols, typename Dot::Acc* sums,
-                                     size_t sums_stride) {
+HWY_INLINE void AddFloatsByColumns(const A& a, size_t row, size_t rows, size_t k, Columns b,
+                                   size_t b_rows, size_t cols, typename Dot::Acc* sums,
+                                   size_t sums_stride) {
   using KGroup = typename Dot::KGroup;
   constexpr size_t kLanes = kColumnsAtOnce<Dot>, kStep = kLanes * Dot::kKPerGroup;
   const KGroup* of_a[kRowsAtATime];
@@ -194,6 +182,19 @@ HWY_NOINLINE void AddStreamedColumns(const A& a, size_t row, size_t rows, size_t
       }
     }
     AddColumns<Dot, 1>(of_copy, rows, rows * kLanes, b.From(begin), piece, cols, sums, sums_stride);
+  }
+}
+
+/// The sums of a strip of columns over `b_rows` elements of K from `k` on, the first of a k-group;
+/// `b` begins with the first of these elements of the first column.
+template <class Dot, class A, class Columns>
+HWY_NOINLINE void AddStreamedColumns(const A& a, size_t row, size_t rows, size_t k, Columns b,
+                                     size_t b_rows, size_t cols, typename Dot::Acc* sums,
+                                     size_t sums_stride) {
+  if constexpr (std::is_integral_v<typename Dot::Acc>) {
+    AddIntegersByColumns<Dot>(a, row, rows, k, b, b_rows, cols, sums, sums_stride);
+  } else {
+    AddFloatsByColumns<Dot>(a, row, rows, k, b, b_rows, cols, sums, sums_stride);
   }
 }
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include <type_traits>
+#include <utility>
 
 #include "kiln/core/version.h"
 #include "kiln/dot/k_groups-inl.h"
@@ -54,6 +55,15 @@ constexpr size_t kMostRowsAtOnce = Dot::kKPerGroup == 4 ? 16 : kRowsAtOnce<Dot>;
 /// Of each row of A.
 template <class Dot, size_t kGroups = kDeep<Dot>>
 using KGroupsOfRows = typename Dot::KGroup[kRowsAtATime][kGroups];
+
+/// Calls fn(std::integral_constant<size_t, i>()) for i from 0 on.
+template <size_t kCount, class Fn>
+HWY_INLINE void Unrolled(const Fn& fn) {
+  [&]<size_t... i>(std::index_sequence<i...>) KILN_INLINE_ATTR {
+    (fn(std::integral_constant<size_t, i>()), ...);
+  }
+  (std::make_index_sequence<kCount>());
+}
 
 /// Of a B that is at hand, or asks for itself.
 struct NothingToAsk {
