@@ -37,6 +37,7 @@ struct Buffer {
   bool dense = false;           // rows without gaps, because another shape looks at it
   BufferId same_as;             // another shape of that buffer's elements
   bool in_pages = false;        // FindPages: copies to it may be left where they are
+  bool found = false;           // by a touch: `same_as`, wherever Direct has that
   // Where a value lives, once fused: dropped dimensions need no memory.
   std::vector<bool> dropped;
   bool in_register = false;  // all dimensions dropped

@@ -260,6 +260,8 @@ struct Range {
 struct Touch {
   CopyWindow window;
   bool writes = false;
+  BufferId seen_as = {};                 // what reads or sets it, wherever Direct has it
+  std::optional<CopyWindow> ahead = {};  // where a copy is going to move what is set
 };
 
 struct Copy {
@@ -382,7 +384,10 @@ void ForEachPart(Of& of, const Use& use) requires std::same_as<std::remove_const
       [&](ConstLike<Of, While>& s) { use(s.most), use(s.before), use(s.condition), use(s.body); },
       [&](ConstLike<Of, Assert>& s) { use(s.condition); },
       [&](ConstLike<Of, Range>& s) { use(s.start), use(s.size), use(s.extent); },
-      [&](ConstLike<Of, Touch>& s) { use(s.window.begin, Access::kNames), counts(s.window); },
+      [&](ConstLike<Of, Touch>& s) {
+        use(s.window.begin, Access::kNames), counts(s.window);
+        if (s.ahead) use(s.ahead->begin, Access::kNames), counts(*s.ahead);
+      },
       [&](ConstLike<Of, Copy>& s) {
         all(s.on.at), use(s.from.begin, Access::kReads), use(s.to.begin, Access::kWrites);
         counts(s.from), counts(s.to);

@@ -33,7 +33,7 @@ void StageText::Line(const std::string& text, int indent) {
 
 std::string StageText::BufferName(BufferId buffer) const {
   const Buffer& b = plan_[buffer];
-  if (b.ref) return b.name;
+  if (b.ref && !b.found) return b.name;
   return (b.name.empty() ? "value" : b.name) + "#" + std::to_string(buffer.number());
 }
 
@@ -237,7 +237,8 @@ void StageText::One(const Stage& of, int indent) {
       },
       [&](const Touch& s) {
         line("check that " + PlaceText(s.window.begin) + " may be " +
-             (s.writes ? "written" : "read"));
+             (s.writes ? "written" : "read") + (s.seen_as ? ", as " + BufferName(s.seen_as) : ""));
+        if (s.ahead) Line("Direct: where " + PlaceText(s.ahead->begin) + " is", indent + 1);
       },
       [&](const Copy& s) {
         line("copy " + PlaceText(s.from.begin) + " to " + PlaceText(s.to.begin) + " on " +

@@ -137,7 +137,10 @@ class Verifier {
         [&](const Range& s) {
           for (const ElementPtr& e : {s.start, s.size, s.extent}) Look(e);
         },
-        [&](const Touch& s) { Look(s.window.begin); },
+        [&](const Touch& s) {
+          Look(s.window.begin);
+          if (s.ahead) Look(s.ahead->begin);
+        },
         [&](const Copy& s) {
           for (const ElementPtr& at : s.on.at) Look(at);
           Look(s.from);

@@ -8,6 +8,7 @@
 #include "generator/planner/analyze/host_calls.h"
 #include "generator/planner/analyze/reuse.h"
 #include "generator/planner/analyze/stored_again.h"
+#include "generator/planner/decide/by_hand.h"
 #include "generator/planner/decide/few_columns.h"
 #include "generator/planner/decide/free_blocks.h"
 #include "generator/planner/decide/in_place.h"
@@ -285,6 +286,7 @@ void AddPrefetches(Planning& p) { FindPrefetches(p.plan); }
 void PlaceSums(Planning& p) { FindSums(p.plan); }
 void ShareBody(Planning& p) { MakeOneBody(p.plan); }
 void CompareVisits(Planning& p) { FindVisits(p.plan); }
+void FindByHand(Planning& p) { SeeCopiesWhereTheyAre(p.plan); }
 void Hoist(Planning& p) {
   HoistConstants(p.plan);
   NameMiddles(p.plan);
@@ -352,6 +354,8 @@ constexpr Pass kPasses[] = {
     {"one-body", ShareBody, "bodies that differ in their sums alone become one"},
     {"visits", CompareVisits,
      "steps compare blocks where axes alone do not say whether one is new"},
+    {"by-hand", FindByHand,
+     "what is copied in or out by hand is read where it is, and set where it goes"},
     {"hoist", Hoist, "what stays the same through a nest gets a name in front of it"},
     {"across", TurnNests,
      "vectors that take an element of each of many rows go on to the next elements of these"},

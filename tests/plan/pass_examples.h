@@ -308,6 +308,23 @@ body: |
   p = dot(q, both.T) + sum(both)
 )yaml";
 
+// Rows that copies bring and take away.
+inline constexpr const char* kByHand = R"yaml(kernel: k
+inputs: {x: {array: "f32[8, 64, 96]", memory: any}}
+outputs: {o: {array: "f32[8, 64, 96]", memory: any}}
+scratch:
+  rows: f32[2, 64, 96]
+  twice: f32[64, 96]
+  sem: {semaphore: dma, count: 2}
+body: |
+  for i in range(8):
+    copy x[i] -> rows[i % 2], sem[0]
+    wait sem[0]
+    twice = rows[i % 2] * 2.0
+    copy twice -> o[i], sem[1]
+    wait sem[1]
+)yaml";
+
 // A block of narrow floats over which two nests go.
 inline constexpr const char* kNarrow = R"yaml(kernel: k
 inputs: {x: "bf16[4, n, m]"}
@@ -330,20 +347,21 @@ struct PassExample {
 };
 
 inline constexpr PassExample kPassExamples[] = {
-    {"operands", kMatmul},   {"host", kVisited},          {"index", kMatmul},
-    {"watch", kTaken},       {"lower", kMatmul},          {"once", kHeads},
-    {"bring", kSums},        {"fuse", kMatmul},           {"carry", kMatmul},
-    {"taps", kWindows},      {"unroll", kSmoothed},       {"turns", kFilter},
-    {"short-rows", kPoints}, {"one-pass", kStatistics},   {"contract", kRows},
-    {"recompute", kCheap},   {"widen", kNarrow},          {"split", kScores},
-    {"row-values", kFading}, {"share", kTwice},           {"scratch", kMatmul},
-    {"clip", kMatmul},       {"live", kSelected},         {"free", kMatmul},
-    {"narrow", kFading},     {"unpacked", kMatmul},       {"prefetch", kRows},
-    {"sums", kInOutput},     {"one-body", kMatmul},       {"visits", kVisited},
-    {"hoist", kSelected},    {"across", kTransposed},     {"rows", kColumns},
-    {"four-rows", kFilter},  {"read-order", kSplitHeads}, {"chosen", kBags},
-    {"vectors", kNarrow},    {"stream", kRows},           {"computed", kTwice},
-    {"columns", kVectors},   {"store-rows", kPoints},     {"pages", kPaged},
+    {"operands", kMatmul},   {"host", kVisited},        {"index", kMatmul},
+    {"watch", kTaken},       {"lower", kMatmul},        {"once", kHeads},
+    {"bring", kSums},        {"fuse", kMatmul},         {"carry", kMatmul},
+    {"taps", kWindows},      {"unroll", kSmoothed},     {"turns", kFilter},
+    {"short-rows", kPoints}, {"one-pass", kStatistics}, {"contract", kRows},
+    {"recompute", kCheap},   {"widen", kNarrow},        {"split", kScores},
+    {"row-values", kFading}, {"share", kTwice},         {"scratch", kMatmul},
+    {"clip", kMatmul},       {"live", kSelected},       {"free", kMatmul},
+    {"narrow", kFading},     {"unpacked", kMatmul},     {"prefetch", kRows},
+    {"sums", kInOutput},     {"one-body", kMatmul},     {"visits", kVisited},
+    {"by-hand", kByHand},    {"hoist", kSelected},      {"across", kTransposed},
+    {"rows", kColumns},      {"four-rows", kFilter},    {"read-order", kSplitHeads},
+    {"chosen", kBags},       {"vectors", kNarrow},      {"stream", kRows},
+    {"computed", kTwice},    {"columns", kVectors},     {"store-rows", kPoints},
+    {"pages", kPaged},
 };
 
 }  // namespace kiln

@@ -76,6 +76,7 @@ class BodyView {
   void WaitLines(const stage::Wait& wait, int line, std::vector<std::string>* lines);
   void RangeLines(const stage::Range& range, int line, std::vector<std::string>* lines);
   void TouchLines(const stage::Touch& touch, int line, std::vector<std::string>* lines);
+  std::string CutsOf(const CopyWindow& window);
   std::string PartOf(const CopyWindow& window);
   std::string Semaphore(const SemaphoreSlot& on, int line) const;
 

@@ -19,13 +19,10 @@ std::string BodyView::Semaphore(const SemaphoreSlot& on, int line) const {
          std::to_string(line) + "}, " + at;
 }
 
-/// The window of an array in HBM, or of a tile.
-std::string BodyView::PartOf(const CopyWindow& window) {
-  const RefId ref = plan_[window.begin.buffer].ref;
-  const bool hbm = kernel_[ref].memory == Memory::kAny;
-  const RefId array(kernel_.ArrayOf(ref.number()));
-  const std::string name = hbm ? "call." + names_[array] : names_[ref];
-  const Shape& extents = hbm ? kernel_[ref].array : kernel_[ref].view;
+/// What a window takes of each dimension.
+std::string BodyView::CutsOf(const CopyWindow& window) {
+  const Ref& ref = kernel_[plan_[window.begin.buffer].ref];
+  const Shape& extents = ref.memory == Memory::kAny ? ref.array : ref.view;
   std::string cuts;
   for (size_t d = 0; d < window.dimensions.size(); ++d) {
     const auto& [size, point, count] = window.dimensions[d];
@@ -38,11 +35,19 @@ std::string BodyView::PartOf(const CopyWindow& window) {
                           extent + ")"
                     : "CutRange(" + start + ", " + most + ", " + extent + ")";
   }
+  return "std::array<Cut, " + std::to_string(window.dimensions.size()) + ">{" + cuts + "}";
+}
+
+/// The window of an array in HBM, or of a tile.
+std::string BodyView::PartOf(const CopyWindow& window) {
+  const RefId ref = plan_[window.begin.buffer].ref;
+  const bool hbm = kernel_[ref].memory == Memory::kAny;
+  const RefId array(kernel_.ArrayOf(ref.number()));
+  const std::string name = hbm ? "call." + names_[array] : names_[ref];
   const std::string quoted = Quoted(kernel_[ref].name);
   const std::string operand =
       hbm ? "{" + quoted + ", " + std::to_string(array.number()) + "}" : quoted;
-  return "PartOf(" + operand + ", " + name + ", std::array<Cut, " +
-         std::to_string(window.dimensions.size()) + ">{" + cuts + "})";
+  return "PartOf(" + operand + ", " + name + ", " + CutsOf(window) + ")";
 }
 
 void BodyView::CopyLines(const stage::Copy& copy, int line, std::vector<std::string>* lines) {
@@ -68,6 +73,17 @@ void BodyView::WaitLines(const stage::Wait& wait, int line, std::vector<std::str
 }
 
 void BodyView::TouchLines(const stage::Touch& touch, int line, std::vector<std::string>* lines) {
+  if (touch.seen_as) {
+    const Buffer& buffer = plan_[touch.seen_as];
+    lines->push_back("const Tile<" + StorageType(buffer.dtype) + ", " +
+                     std::to_string(buffer.extents.size()) + "> " + names_[touch.seen_as] +
+                     " = copies." + (touch.ahead ? "Ahead(" : "Find(") + std::to_string(line) +
+                     ", " + Quoted(kernel_[buffer.ref].name) + ", " + names_[buffer.ref] + ",");
+    lines->push_back("        " + CutsOf(touch.window) + (touch.ahead ? "," : ");"));
+    if (touch.ahead) lines->push_back("        " + PartOf(*touch.ahead) + ");");
+    lines->push_back("if (!core.ok()) return;");
+    return;
+  }
   lines->push_back("if (!copies." + std::string(touch.writes ? "MayWrite(" : "MayRead(") +
                    std::to_string(line) + ", [&]() HWY_ATTR {");
   lines->push_back("      return " + PartOf(touch.window) + ";");

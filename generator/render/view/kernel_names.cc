@@ -13,7 +13,7 @@ KernelNames NamesOf(const Plan& plan) {
   for (const Dim& dim : kernel.dims) names.dims.push_back(names.scope.New(dim.name));
   for (const Axis& axis : kernel.axes) names.axes.push_back(names.scope.New(axis.name));
   for (const Buffer& buffer : plan.buffers) {
-    if (!buffer.ref) names.buffers.push_back(names.scope.New(buffer.name));
+    if (!buffer.ref || buffer.found) names.buffers.push_back(names.scope.New(buffer.name));
   }
   for (size_t p = 0; p < plan.panels.size(); ++p)
     names.panels.push_back(names.scope.Numbered("panels"));

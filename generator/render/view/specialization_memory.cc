@@ -46,7 +46,7 @@ void SpecializationView::Memory() {
   for (const BufferId b : plan_.buffers.ids()) {
     const Buffer& buffer = plan_[b];
     const bool of_spec = bool(buffer.ref);
-    if (of_spec && kernel_[buffer.ref].role != Role::kScratch) continue;
+    if (of_spec && (buffer.found || kernel_[buffer.ref].role != Role::kScratch)) continue;
     if (!of_spec && (buffer.in_register || !used.count(b))) continue;
     Fields& f = scratch.emplace_back();
     const std::string type = StorageType(buffer.dtype);

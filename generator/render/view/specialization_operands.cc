@@ -209,6 +209,21 @@ void SpecializationView::Copied() {
                            (borrower ? ", /*lent to=*/" + std::to_string(borrower.number()) : "") +
                            (due ? ", /*due=*/call." + names_[ArrayOf(r)] + ".Count()" : ""));
   }
+  std::set<BufferId> may_stay;  // of which copies to them may be left
+  for (const BufferId b : plan_.buffers.ids()) {
+    if (plan_[b].found) may_stay.insert(plan_[b].same_as);
+  }
+  for (const BodyPlan& body : plan_.bodies) {
+    ForEachStage(body.stages, [&](const Stage& stage) {
+      const auto* touch = As<stage::Touch>(stage);
+      if (touch && touch->writes) may_stay.erase(touch->window.begin.buffer);
+    });
+  }
+  for (const BufferId b : may_stay) {
+    Fields& f = copied.emplace_back();
+    f.Set("verb", "MayStay");
+    f.Set("arguments", names_[b] + "_memory");
+  }
   for (const BufferId b : plan_.buffers.ids()) {
     if (!plan_[b].in_pages) continue;
     Fields& f = copied.emplace_back();

@@ -72,6 +72,7 @@ CopyEnd EndOf(const char* name, const void* data, const ElementType& element, co
     end.window.start[d] = cut.start;
     end.window.size[d] = cut.size;
     if (cut.point) continue;
+    end.dimension[end.rank] = d;
     end.extent[end.rank] = cut.size;
     end.stride[end.rank++] = stride[d] * width;
   }

@@ -40,6 +40,7 @@ struct CopyEnd {
   int rank = 0;  // without the points
   int64_t extent[kMaxRank] = {};
   int64_t stride[kMaxRank] = {};  // in bytes; of packed elements in places, as `data` is one
+  int dimension[kMaxRank] = {};   // of the array or tile
   const void* memory = nullptr;   // the whole array or tile, …
   int32_t array = -1;             // its ordinal if it is in HBM, …
   Window window;                  // and the part of it, points included

@@ -262,6 +262,7 @@ bool Copies::Start(const Semaphore& semaphore, const SemaphoreIndex& slot, size_
     return false;
   }
   if (!CheckWholeBytes(semaphore, to)) return false;
+  if (IsThere(from, to)) return Count(from, to), true;
   Pages* const pages = FindPages(to.memory);
   const bool left =
       !core_.emulated() && pages != nullptr && internal::Leave(from, to, element, pages);
@@ -270,6 +271,7 @@ bool Copies::Start(const Semaphore& semaphore, const SemaphoreIndex& slot, size_
   if (!core_.emulated()) {
     if (left) return Count(from, to), true;
     MoveLast();
+    if (LeavesByHand(from, to, element)) return Count(from, to), true;
     last_ = InFlight{semaphore, slot, element, from, to, false};
     return true;
   }

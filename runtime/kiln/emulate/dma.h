@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -11,6 +13,7 @@
 #include "kiln/core/pages.h"
 #include "kiln/core/version.h"
 #include "kiln/emulate/copy_end.h"
+#include "kiln/emulate/left_copies.h"
 #include "kiln/errors/touches.h"
 
 namespace kiln::inline KILN_ABI {
@@ -38,7 +41,8 @@ struct Semaphore {
 /// The copies of a core that are in flight. Nothing may look at what they move before the wait.
 /// Direct asks memory for the bytes and moves them when the next copy starts, or at the next wait:
 /// pages that are anywhere come one behind the other's back, instead of one after the other. What
-/// only few rows of dots read it leaves in the array, for which these dots ask as they go on. The
+/// only few rows of dots read it leaves in the array, for which these dots ask as they go on; what
+/// others read, and find first, it leaves there, too. The
 /// emulator moves bytes at the wait (or at once if an option says so) and the target holds poison
 /// until then.
 class Copies {
@@ -56,6 +60,9 @@ class Copies {
   /// is copied there may be left where it is.
   void MayLeave(void* scratch, size_t bytes);
   Pages& PagesOf(const void* scratch) { return *FindPages(scratch); }
+  /// Scratch that nothing but copies from inputs sets, and of which all that is read is found
+  /// first.
+  void MayStay(const void* scratch);
 
   /// Starts a copy on semaphore[slot]. False: there is a diagnostic.
   bool Start(const Semaphore& semaphore, const SemaphoreIndex& slot, size_t element,
@@ -74,6 +81,26 @@ class Copies {
   template <class Part>
   bool MayWrite(int32_t line, const Part& part) {
     return in_flight_.empty() || CheckBody(line, part(), /*writes=*/true);
+  }
+  /// MayRead. Gives the tile as those may see it who read this part of it alone: Direct may have
+  /// left the part in an array.
+  template <typename T, int V, size_t R>
+  Tile<T, V> Find(int32_t line, const char* name, const Tile<T, V>& tile,
+                  const std::array<Cut, R>& cuts) {
+    const auto part = [&] { return PartOf(name, tile, cuts); };
+    if (!MayRead(line, part) || !HasLeft(tile.data)) return tile;
+    const LeftCopy* const copy = FindLeft(part());
+    return copy == nullptr ? tile : internal::SeenAt(tile, copy->to, copy->from);
+  }
+  /// MayWrite of a part all of which is set before anything else is copied, and then copied to an
+  /// array, where nobody else looks at it. Gives the tile as those may see it who set that part:
+  /// in Direct it may be in the array.
+  template <typename T, int V, size_t R>
+  Tile<T, V> Ahead(int32_t line, const char* name, const Tile<T, V>& tile,
+                   const std::array<Cut, R>& cuts, const CopyEnd& to) {
+    const CopyEnd part = PartOf(name, tile, cuts);
+    if (!MayWrite(line, [&] { return part; }) || !GoesAhead(part, to)) return tile;
+    return internal::SeenAt(tile, part, to);
   }
   /// The pipeline copies a block of the operand in or out.
   void CheckMove(const Operand& operand, const void* array, const Window& window, bool writes);
@@ -102,6 +129,11 @@ class Copies {
   /// Whether elements of one are elements of the other.
   bool Share(const CopyEnd& a, const CopyEnd& b);
   Pages* FindPages(const void* buffer);
+  bool HasLeft(const void* buffer);
+  const LeftCopy* FindLeft(const CopyEnd& part);
+  bool LeavesByHand(const CopyEnd& from, const CopyEnd& to, size_t element);
+  bool GoesAhead(const CopyEnd& part, const CopyEnd& to);
+  bool IsThere(const CopyEnd& from, const CopyEnd& to);
   void Ask(const CopyEnd& from, size_t element, int64_t semaphore, bool meanwhile);
   void AskForRest(const Semaphore& semaphore, const SemaphoreIndex& slot);
   void Count(const CopyEnd& from, const CopyEnd& to);
@@ -128,6 +160,8 @@ class Copies {
   internal::List<InFlight> in_flight_;  // oldest first; of the emulator
   std::optional<InFlight> last_;        // of Direct
   internal::List<Pages> pages_;
+  internal::List<LeftCopies> left_;
+  const char *ahead_from_ = nullptr, *ahead_to_ = nullptr;  // of a copy whose bytes are there
   Requests requests_;
 };
 

@@ -1,142 +1,156 @@
-// Copies that Direct leaves where they are, as only few rows of dots read what they bring.
-#include <cstring>
+// Copies by hand that Direct does not make, as who reads what they bring finds it in the array, and
+// who sets what they take away sets it there.
+#include "kiln/emulate/left_copies.h"
 
-#include "kiln/core/pages.h"
 #include "tests/runtime/emulate/dma_testing.h"
 
 namespace kiln::dma_test {
 namespace {
 
-/// Scratch that nothing else reads, and is full of `kOld`.
-struct Left : Bench {
+/// A tile that holds kOld until something is copied there.
+struct Found : Bench {
   static constexpr float kOld = -7;
-  Tile<float, 2> scratch;
 
-  explicit Left(const Options& options = Options()) : Bench(options) {
-    const auto count = static_cast<size_t>(kRows * kCols);
-    auto* const memory = static_cast<float*>(lone.core.Allocate(count * sizeof(float)));
-    std::fill_n(memory, count, kOld);
-    scratch = {memory, {kCols, 1}};
-    copies.MayLeave(memory, count * sizeof(float));
+  explicit Found(const Options& options = Options()) : Bench(options) {
+    Fill(x.tensor, 0.0f);
+    for (int64_t r = 0; r < kRows; ++r) {
+      for (int64_t c = 0; c < kCols; ++c) *x.tensor.At<2>({r, c}) = OfX(r, c);
+    }
+    std::fill_n(tile.data, TileSize<float>(kRows, kCols), kOld);
+    copies.MayStay(tile.data);
   }
 
-  CopyEnd OfScratch(const Cuts& cuts) { return PartOf("scratch", scratch, cuts); }
-  bool StartRows(int64_t from, int64_t to, int64_t rows) {
-    return Start(OfX(Part(from, rows, 0, kCols)), OfScratch(Part(to, rows, 0, kCols)));
+  using Bench::OfX;
+  static float OfX(int64_t row, int64_t col) { return static_cast<float>(10 * row + col); }
+
+  bool Bring(const Cuts& from, const Cuts& to) { return Start(OfX(from), OfTile(to)) && Wait(); }
+  Tile<float, 2> Find(const Cuts& part) { return copies.Find(12, "tile", tile, part); }
+  Tile<float, 2> Ahead(const Cuts& part, const Cuts& to) {
+    return copies.Ahead(12, "tile", tile, part, OfY(to));
   }
-  Pages& pages() { return copies.PagesOf(scratch.data); }
-  /// What a dot finds.
-  float At(int64_t row, int64_t col) {
-    float value;
-    std::memcpy(&value, pages().At(scratch.At(row, col)), sizeof(value));
-    return value;
-  }
-  float AtHome(int64_t row, int64_t col) { return *scratch.At(row, col); }
-  float OfArray(int64_t row, int64_t col) { return *x.tensor.At<2>({row, col}); }
+  float OfY(int64_t row, int64_t col) { return *y.tensor.At<2>({row, col}); }
+  using Bench::OfY;
+  bool IsAtHome(const Tile<float, 2>& found) const { return found.data == tile.data; }
 };
 
-TEST_CASE("On this machine whole pages stay in the array, and are counted as copies") {
-  Left bench;
-  REQUIRE(bench.StartRows(0, 2, 2));
-  REQUIRE(bench.Wait());
-  CHECK(bench.At(3, 5) == bench.OfArray(1, 5));
-  CHECK(bench.AtHome(3, 5) == Left::kOld);
-  CHECK(bench.At(1, 0) == Left::kOld);
+TEST_CASE("What a copy brings is read in the array, at the tile's coordinates") {
+  Found bench;
+  REQUIRE(bench.Bring(Bench::Part(0, 2, 1, 3), Bench::Part(2, 2, 3, 3)));
+  CHECK(*bench.tile.At(2, 3) == Found::kOld);
+  const auto found = bench.Find(Bench::Part(2, 2, 3, 3));
+  CHECK(*found.At(2, 3) == Found::OfX(0, 1));
+  CHECK(*found.At(3, 5) == Found::OfX(1, 3));
+  // A part of it is there as well.
+  CHECK(*bench.Find(Bench::Part(3, 1, 4, 2)).At(3, 4) == Found::OfX(1, 2));
   CHECK(bench.RecordOf(kX).copies == 1);
-  CHECK(bench.RecordOf(kX).bytes == 2 * kCols * 4);
-  REQUIRE(bench.StartRows(0, 0, 4));
-  CHECK(bench.At(3, 1) == bench.OfArray(3, 1));
-  CHECK(bench.At(0, 1) == bench.OfArray(0, 1));
-  bench.copies.End();
-  CHECK(bench.lone.core.ok());
+  CHECK(bench.RecordOf(kX).bytes == 2 * 3 * 4);
 }
 
-TEST_CASE("A part of a page moves, and with it what is left of the page") {
-  Left bench;
-  REQUIRE(bench.StartRows(0, 0, 4));
-  REQUIRE(
-      bench.Start(bench.OfX(Bench::Part(2, 1, 1, 3)), bench.OfScratch(Bench::Part(1, 1, 0, 3))));
+TEST_CASE("What no copy has brought is read in the tile") {
+  Found bench;
+  CHECK(bench.IsAtHome(bench.Find(Bench::Part(0, 4, 0, 6))));
+  REQUIRE(bench.Bring(Bench::Part(0, 2, 0, 6), Bench::Part(0, 2, 0, 6)));
+  CHECK(bench.IsAtHome(bench.Find(Bench::Part(2, 2, 0, 6))));
+}
+
+TEST_CASE("What several copies bring together is in the tile, and so is all that comes later") {
+  Found bench;
+  REQUIRE(bench.Bring(Bench::Part(0, 2, 0, 6), Bench::Part(0, 2, 0, 6)));
+  REQUIRE(bench.Bring(Bench::Part(3, 1, 0, 6), Bench::Part(2, 1, 0, 6)));
+  CHECK(bench.IsAtHome(bench.Find(Bench::Part(0, 4, 0, 6))));
+  CHECK(*bench.tile.At(1, 5) == Found::OfX(1, 5));
+  CHECK(*bench.tile.At(2, 0) == Found::OfX(3, 0));
+  CHECK(*bench.tile.At(3, 0) == Found::kOld);
+  REQUIRE(bench.Bring(Bench::Part(0, 1, 0, 6), Bench::Part(3, 1, 0, 6)));
+  CHECK(*bench.tile.At(3, 4) == Found::OfX(0, 4));
+}
+
+TEST_CASE("A copy takes the place of those before it, of which the rest is in the tile") {
+  Found bench;
+  REQUIRE(bench.Bring(Bench::Part(0, 4, 0, 6), Bench::Part(0, 4, 0, 6)));
+  REQUIRE(bench.Bring(Bench::Part(1, 2, 0, 6), Bench::Part(2, 2, 0, 6)));
+  CHECK(*bench.Find(Bench::Part(2, 2, 0, 6)).At(3, 1) == Found::OfX(2, 1));
+  const auto rest = bench.Find(Bench::Part(0, 2, 0, 6));
+  CHECK(bench.IsAtHome(rest));
+  CHECK(*rest.At(1, 1) == Found::OfX(1, 1));
+  REQUIRE(bench.Bring(Bench::Part(0, 4, 0, 6), Bench::Part(0, 4, 0, 6)));
+  CHECK(*bench.Find(Bench::Part(2, 2, 0, 6)).At(3, 1) == Found::OfX(3, 1));
+}
+
+TEST_CASE("A copy out of the tile has what those before it brought") {
+  Found bench;
+  REQUIRE(bench.Bring(Bench::Part(1, 2, 0, 6), Bench::Part(0, 2, 0, 6)));
+  REQUIRE(bench.Start(bench.OfTile(Bench::Part(0, 2, 0, 6)), bench.OfY(Bench::Part(2, 2, 0, 6))));
   REQUIRE(bench.Wait());
-  CHECK(bench.AtHome(1, 2) == bench.OfArray(2, 3));
-  CHECK(bench.AtHome(1, 3) == bench.OfArray(1, 3));
-  CHECK(bench.At(1, 2) == bench.OfArray(2, 3));
-  CHECK(bench.At(0, 2) == bench.OfArray(0, 2));
-  // A whole one takes its place again.
-  REQUIRE(bench.StartRows(0, 0, 4));
-  CHECK(bench.At(1, 2) == bench.OfArray(1, 2));
+  CHECK(bench.OfY(3, 4) == Found::OfX(2, 4));
 }
 
-TEST_CASE("Columns that are no runs of bytes move, and what nobody left comes home at once") {
-  Left bench;
-  REQUIRE(bench.StartRows(1, 1, 1));
-  REQUIRE(
-      bench.Start(bench.OfX(Bench::Part(0, 4, 2, 2)), bench.OfScratch(Bench::Part(0, 4, 2, 2))));
+TEST_CASE("Elements that are not side by side in the array are copied") {
+  Found bench;
+  const Bench::Cuts column{CutRange(0, 4, kRows), CutPoint(2, kCols)};
+  const Bench::Cuts row{CutPoint(1, kRows), CutRange(0, 4, kCols)};
+  REQUIRE(bench.Start(bench.OfX(column), bench.OfTile(row)));
   REQUIRE(bench.Wait());
-  for (int64_t row = 0; row < kRows; ++row) {
-    CHECK(bench.At(row, 2) == bench.OfArray(row, 2));
-    CHECK(bench.At(row, 4) == (row == 1 ? bench.OfArray(1, 4) : Left::kOld));
-  }
+  CHECK(bench.IsAtHome(bench.Find(row)));
+  CHECK(*bench.tile.At(1, 3) == Found::OfX(3, 2));
 }
 
-TEST_CASE("Once a dot needs it at home, all comes home and moves from then on") {
-  Left bench;
-  REQUIRE(bench.StartRows(0, 0, 2));
+TEST_CASE("More copies than anybody would read one by one are made") {
+  Found bench;
+  for (int64_t k = 0; k < 17; ++k)
+    REQUIRE(bench.Bring(Bench::Part(0, 1, 0, 1), Bench::Part(k / 6, 1, k % 6, 1)));
+  for (int64_t k = 0; k < 17; ++k) CHECK(*bench.tile.At(k / 6, k % 6) == Found::OfX(0, 0));
+}
+
+TEST_CASE("What a copy is going to take away is set where it goes, and that is the copy") {
+  Found bench;
+  const auto part = Bench::Part(1, 2, 0, 3), to = Bench::Part(0, 2, 3, 3);
+  const auto set = bench.Ahead(part, to);
+  *set.At(1, 0) = 1;
+  *set.At(2, 2) = 2;
+  CHECK(bench.OfY(0, 3) == 1.0f);
+  REQUIRE(bench.Start(bench.OfTile(part), bench.OfY(to)));
   REQUIRE(bench.Wait());
-  bench.pages().Close();
-  CHECK(bench.AtHome(1, 5) == bench.OfArray(1, 5));
-  REQUIRE(bench.StartRows(3, 1, 1));
+  CHECK(bench.OfY(1, 5) == 2.0f);
+  CHECK(bench.RecordOf(kY).copies == 1);
+  // The next one has bytes in the tile.
+  *bench.tile.At(1, 0) = 3;
+  REQUIRE(bench.Start(bench.OfTile(part), bench.OfY(to)));
   REQUIRE(bench.Wait());
-  CHECK(bench.AtHome(1, 5) == bench.OfArray(3, 5));
-  CHECK(bench.At(1, 5) == bench.OfArray(3, 5));
+  CHECK(bench.OfY(0, 3) == 3.0f);
 }
 
-TEST_CASE("The emulator moves what this machine leaves") {
-  Left bench(EmulatedOptions());
-  REQUIRE(bench.StartRows(0, 2, 2));
-  REQUIRE(bench.Wait());
-  CHECK(bench.AtHome(3, 5) == bench.OfArray(1, 5));
-  CHECK(bench.At(3, 5) == bench.OfArray(1, 5));
+TEST_CASE("A copy in front of what is set reads what was there before") {
+  Found bench;
+  Fill(bench.y.tensor, 5.0f);
+  Tile<float, 2> other = bench.tile;
+  std::vector<float> memory(static_cast<size_t>(TileSize<float>(kRows, kCols)));
+  other.data = memory.data();
+  const auto rows = Bench::Part(0, 2, 0, 6);
+  REQUIRE(bench.Start(bench.OfY(rows), PartOf("other", other, rows)));
+  *bench.Ahead(rows, rows).At(0, 0) = 9;
+  CHECK(*other.At(0, 0) == 5.0f);
 }
 
-TEST_CASE("What is asked for keeps its order, and room however long it takes") {
-  static constexpr char kBytes[192] = {};
-  Requests requests;
-  CHECK(requests.HasAskedForAll());
-  requests.Ask(3);
-  for (int64_t step = 0; step < 20000; ++step) {  // each asks for some of what the next one reads
-    requests.Add(kBytes, sizeof(kBytes), step % 2);
-    requests.AskUntil((step + 1) % 2);
-    CHECK_FALSE(requests.HasAskedForAll());
-    requests.Ask(2);
-    CHECK_FALSE(requests.HasAskedForAll());
-  }
-  requests.Ask(1);
-  CHECK(requests.HasAskedForAll());
-  requests.Add(kBytes, 1, 0);
-  requests.AskUntil(1);  // nobody waits for it
-  CHECK_FALSE(requests.HasAskedForAll());
-  requests.AskUntil(0);
-  CHECK(requests.HasAskedForAll());
+TEST_CASE("What does not fit the array is set in the tile, and the copy says so") {
+  Found bench;
+  const auto part = Bench::Part(0, 2, 0, 6), outside = Bench::Part(3, 2, 0, 6);
+  CHECK(bench.IsAtHome(bench.Ahead(part, outside)));
+  CHECK(!bench.Start(bench.OfTile(part), bench.OfY(outside)));
+  CHECK(bench.lone.core.status().code == kIndexRange);
 }
 
-TEST_CASE("Lines are looked for in pages that have whole ones, and as many as are read at once") {
-  alignas(64) char home[384] = {};
-  Requests requests;
-  Pages pages(home, sizeof(home), &requests);
-  CHECK(pages.HasLines(home, 16, 24, 5));  // nothing is away
-  REQUIRE(pages.AreWhole(home, 96));
-  static constexpr char kElsewhere[96] = {};
-  pages.Leave(kElsewhere, home, sizeof(kElsewhere));
-  CHECK(pages.At(home + 95) == kElsewhere + 95);
-  CHECK(pages.At(home + 96) == home + 96);
-  CHECK(pages.HasLines(home, 24, 24, 4));
-  CHECK(pages.HasLines(home + 48, 24, 24, 2));
-  CHECK_FALSE(pages.HasLines(home + 24, 24, 24, 2));  // from the second of two on
-  CHECK_FALSE(pages.HasLines(home, 24, 24, 8));
-  CHECK_FALSE(pages.HasLines(home, 40, 40, 1));
-  CHECK(pages.HasLines(home + 8, 16, 24, 1));
-  CHECK_FALSE(pages.HasLines(home + 12, 16, 24, 1));  // it goes on in the next page
-  CHECK_FALSE(pages.HasLines(home, 24, -24, 1));
+TEST_CASE("The emulator makes all copies, when they are waited for") {
+  Found bench(EmulatedOptions());
+  const auto rows = Bench::Part(0, 2, 0, 6);
+  REQUIRE(bench.Bring(rows, rows));
+  CHECK(bench.IsAtHome(bench.Find(rows)));
+  CHECK(*bench.tile.At(1, 2) == Found::OfX(1, 2));
+  CHECK(bench.IsAtHome(bench.Ahead(rows, rows)));
+  REQUIRE(bench.Start(bench.OfTile(rows), bench.OfY(rows)));
+  CHECK(bench.Find(rows).data == bench.tile.data);
+  bench.Ahead(rows, rows);  // while it is in flight
+  CHECK(bench.lone.core.status().code == kSync);
 }
 
 }  // namespace
