@@ -44,6 +44,19 @@ TEST_CASE("what one copy brings is read where that found it") {
   CHECK(IsFound("  y = b[k]\n  copy b[k] -> o[ds(g * 16, 16)], s\n  wait s\n"));
 }
 
+TEST_CASE("it is found again once it may be elsewhere") {
+  const auto times = [](const std::string& body) {
+    const std::string plan = PlanByHand(kBring + body);
+    size_t count = 0;
+    for (size_t at = plan.find("as b#"); at != std::string::npos; at = plan.find("as b#", at + 1))
+      ++count;
+    return count;
+  };
+  CHECK(times("  y = b[k]\n  let f = max(b[k], axis=1, keep=true)\n  y = y + f * b[k]\n") == 1);
+  CHECK(times("  y = b[k]\n  copy x[0:16] -> b[k], s\n  wait s\n  y = y + b[k]\n") == 2);
+  CHECK(times("  var j: i32 = 0\n  y = b[j]\n  j = 1\n  y = y + b[j]\n") == 2);
+}
+
 TEST_CASE("what is read where nobody says which part is needs its copies") {
   CHECK(!IsFound("  y = b[k] if g > 1 else v\n"));
   CHECK(!IsFound("  y = b[k]\n  when b[0, 0, 0] > 0.0:\n    y = v\n"));
@@ -81,6 +94,12 @@ TEST_CASE("nor is what others read, or what is copied later or elsewhere") {
   CHECK(!IsAhead("  v = 1.0\n  copy v -> t, s\n  wait s\n"));
   CHECK(!IsAhead("  v = 1.0\n  copy v[0:8] -> o[ds(g * 16, 8)], s\n  wait s\n"));
   CHECK(!IsAhead("  v = 1.0\n" + std::string(kTake) + std::string(kTake)));
+}
+
+TEST_CASE("nor is what may go elsewhere by then") {
+  CHECK(!IsAhead("  var j: i32 = 0\n  v = 1.0\n  j = 16\n  copy v -> o[ds(j, 16)], s\n  wait s\n"));
+  CHECK(!IsAhead(
+      "  var j: i32 = 0\n  j = g\n  v = 1.0\n  copy v -> o[ds(j * 16, 16)], s\n  wait s\n"));
 }
 
 TEST_CASE("nor is an output that has the memory of an input") {

@@ -31,6 +31,20 @@ bool SameWindow(const CopyWindow& a, const CopyWindow& b) {
   return SamePlace(a.begin, b.begin) && a.dimensions == b.dimensions;
 }
 
+/// Whether a window may be elsewhere after the stages behind it, though it says the same.
+bool MayMove(const Plan& plan, const CopyWindow& window) {
+  bool may = false;
+  const auto look = [&](const Element& e) {
+    const auto* named = std::get_if<element::Named>(&e.what);
+    const auto* load = std::get_if<element::Load>(&e.what);
+    const Ref* ref = load ? plan.RefOf(load->place.buffer) : nullptr;
+    may = may || (named && plan[named->variable].changes) ||
+          (load && !(ref && ref->role == Role::kInput));
+  };
+  for (const Coordinate& c : window.begin.at) ForEachElement(c.offset, look);
+  return may;
+}
+
 bool StartsAlike(const ElementPtr& a, const ElementPtr& b) {
   const auto is_zero = [](const ElementPtr& e) { return !e || IsZero(*e); };
   return is_zero(a) ? is_zero(b) : SameElement(a, b);
@@ -114,7 +128,9 @@ class Brought {
     const BufferId buffer = touch.window.begin.buffer;
     if (touch.writes || !IsPlainScratch(plan_, buffer)) return Lose(buffer);
     const auto former = touched.find(buffer);
-    if (former != touched.end() && SameWindow(former->second.window, touch.window)) return;
+    if (former != touched.end() && SameWindow(former->second.window, touch.window) &&
+        !MayMove(plan_, touch.window))
+      return;
     if (seeing_ && copied_.count(buffer)) touch.seen_as = SeenAs(plan_, buffer);
     touched.insert_or_assign(buffer, touch);
   }
@@ -169,6 +185,7 @@ class SetAhead {
       const Stage& stage = stages[i];
       if (const auto* copy = As<Copy>(stage)) {
         const bool moves_it = SameWindow(copy->from, window) && !Names(copy->to, named) &&
+                              !MayMove(plan_, window) && !MayMove(plan_, copy->to) &&
                               IsArray(plan_, copy->to.begin.buffer, Role::kOutput);
         return moves_it ? i : stages.size();
       }
