@@ -181,14 +181,12 @@ struct Dot {
   /// The sums add up over the steps of a reduction, from 0 in the first: in the accumulators, where
   /// `prefetches` and `body` are for the last step alone, or in rows.
   bool across_steps = false;
-  /// Tiles start from, and leave, the sums in the place to which `body` does nothing but store
-  /// them.
+  /// Tiles start from, and leave, the sums where `body` does nothing but store them.
   bool in_rows = false;
   BufferId streamed;  // the output that `body` only writes, past the caches; or none
 };
 
-/// Whether tiles read a matrix where it is, for which it need not be packed. kIfSmall: only a call
-/// knows its sizes.
+/// Whether tiles read a matrix where it is, unpacked. kIfSmall: only a call knows its sizes.
 enum class InPlace { kNever, kIfSmall, kAlways };
 
 /// panels = the matrix at `place`, whose coordinates run over rows and columns of the matrix as

@@ -311,8 +311,7 @@ constexpr Pass kPasses[] = {
     {"watch", Watch, "outputs that share memory, or whose blocks overlap, are watched"},
     {"lower", Lower,
      "each statement becomes loops over spaces, for each kind of step; an output that the next "
-     "step "
-     "stores again waits for the last"},
+     "step stores again waits for the last"},
     {"once", InEach<ComputeBeforeLoops>,
      "what every turn of a loop would compute again for its dots is computed once, before it"},
     {"bring", BringSums, "rows are added up behind the nest that makes them, or reads them too"},
@@ -354,8 +353,7 @@ constexpr Pass kPasses[] = {
     {"one-body", ShareBody, "bodies that differ in their sums alone become one"},
     {"visits", CompareVisits,
      "steps compare blocks where axes alone do not say whether one is new"},
-    {"by-hand", FindByHand,
-     "what is copied in or out by hand is read where it is, and set where it goes"},
+    {"by-hand", FindByHand, "what is copied by hand is read and set where it is in the arrays"},
     {"hoist", Hoist, "what stays the same through a nest gets a name in front of it"},
     {"across", TurnNests,
      "vectors that take an element of each of many rows go on to the next elements of these"},

@@ -61,6 +61,7 @@ TEST_CASE("what is read where nobody says which part is needs its copies") {
   CHECK(!IsFound("  y = b[k] if g > 1 else v\n"));
   CHECK(!IsFound("  y = b[k]\n  when b[0, 0, 0] > 0.0:\n    y = v\n"));
   CHECK(!IsFound("  y[0:8] = b[k, 0:8] + b[1 - k, 0:8]\n"));
+  CHECK(!IsFound("  y = b[k]\n  copy x[ds(i32(b[k, 0, 0]), 16)] -> v, s\n  wait s\n"));
 }
 
 TEST_CASE("so does what is set by others than copies of inputs") {

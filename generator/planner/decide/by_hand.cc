@@ -73,6 +73,17 @@ bool IsElementwise(const Stage& stage) {
   return !AnyStage({stage}, is_other);
 }
 
+/// Calls `visit` with what is read to find a window, or a semaphore, or as a condition: nobody says
+/// of it where it is.
+template <class Visit>
+void ForEachIndex(const Stage& stage, const Visit& visit) {
+  const auto loads = [&](const ElementPtr& e) { ForEachLoad(e, visit); };
+  ForEachPart(stage, Overloaded{[&](const Place& place, Access) {
+                                  for (const Coordinate& c : place.at) loads(c.offset);
+                                },
+                                loads, Ignore()});
+}
+
 /// Another name of a buffer, whose elements a touch finds.
 BufferId SeenAs(Plan& plan, BufferId buffer) {
   Buffer seen = plan[buffer];
@@ -102,6 +113,8 @@ class Brought {
   void Visit(Stages& stages) {
     std::map<BufferId, Touch> touched;  // what the last touch of a buffer says
     for (Stage& stage : stages) {
+      if (!IsElementwise(stage) || Is<Touch>(stage))
+        ForEachIndex(stage, [&](const Place& place) { Lose(place.buffer); });
       if (auto* touch = As<Touch>(stage)) {
         VisitTouch(*touch, touched);
       } else if (const auto* copy = As<Copy>(stage)) {
@@ -112,11 +125,7 @@ class Brought {
       } else if (IsElementwise(stage)) {
         VisitNest(stage, touched);
       } else if (Is<stage::If, stage::For, stage::While>(stage)) {
-        // Of what the condition reads nobody else says where it is.
-        ForEachPart(stage, Overloaded{[&](const ElementPtr& e) {
-                                        ForEachLoad(e, [&](const Place& p) { Lose(p.buffer); });
-                                      },
-                                      [&](Stages& list) { Visit(list); }, Ignore()});
+        ForEachList(stage, [&](Stages& list) { Visit(list); });
         touched.clear();
       } else if (!Is<stage::Wait>(stage)) {
         ForEachPlace(stage, [&](const Place& place, bool) { Lose(place.buffer); });
@@ -212,14 +221,13 @@ class SetAhead {
   void Count(const Stages& stages) {
     for (size_t i = 0; i < stages.size(); ++i) {
       const Stage& stage = stages[i];
+      if (!IsElementwise(stage) || Is<Touch>(stage))
+        ForEachIndex(stage, [&](const Place& place) { Use(place); });
       if (const auto* copy = As<Copy>(stage)) {
         ++tallies_[copy->from.begin.buffer].all;
         ++tallies_[copy->to.begin.buffer].all;
       } else if (Is<stage::If, stage::For, stage::While>(stage)) {
-        ForEachPart(stage, Overloaded{[&](const ElementPtr& e) {
-                                        ForEachLoad(e, [&](const Place& p) { Use(p); });
-                                      },
-                                      [&](const Stages& list) { Count(list); }, Ignore()});
+        ForEachList(stage, [&](const Stages& list) { Count(list); });
       } else if (!Is<Touch, stage::Wait>(stage)) {
         ForEachPlace(stage, [&](const Place& place, bool) { Use(place); });
       }
