@@ -42,9 +42,8 @@ struct Semaphore {
 /// Direct asks memory for the bytes and moves them when the next copy starts, or at the next wait:
 /// pages that are anywhere come one behind the other's back, instead of one after the other. What
 /// only few rows of dots read it leaves in the array, for which these dots ask as they go on; what
-/// others read, and find first, it leaves there, too. The
-/// emulator moves bytes at the wait (or at once if an option says so) and the target holds poison
-/// until then.
+/// others read, and find first, it leaves there, too. The emulator moves bytes at the wait (or at
+/// once if an option says so) and the target holds poison until then.
 class Copies {
  public:
   explicit Copies(Core& core) : core_(core) { core.SetCopies(this); }

@@ -25,8 +25,9 @@ bool CanSee(const CopyEnd& of_tile, const CopyEnd& other);
 template <typename T, int V>
 Tile<T, V> SeenAt(Tile<T, V> tile, const CopyEnd& of_tile, const CopyEnd& other) {
   for (int k = 0; k < of_tile.rank; ++k) {
-    tile.stride[static_cast<size_t>(of_tile.dimension[k])] =
-        other.stride[k] / static_cast<int64_t>(sizeof(T));
+    const int d = of_tile.dimension[k];
+    if (d + 1 < V)  // the last one's is 1, whatever that of a single element is
+      tile.stride[static_cast<size_t>(d)] = other.stride[k] / static_cast<int64_t>(sizeof(T));
   }
   int64_t before = 0;  // elements from the tile's first to the part's
   for (size_t d = 0; d < V; ++d) before += of_tile.window.start[d] * tile.stride[d];

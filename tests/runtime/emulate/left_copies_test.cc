@@ -95,6 +95,20 @@ TEST_CASE("Elements that are not side by side in the array are copied") {
   CHECK(*bench.tile.At(1, 3) == Found::OfX(3, 2));
 }
 
+TEST_CASE("One element of each row is seen in the array, however far from the next one there") {
+  Found bench;
+  Tensor<const float> turned = bench.x.tensor;
+  turned.shape = {kCols, kRows};
+  turned.stride = {1, bench.x.tensor.stride[0]};
+  const Bench::Cuts column{CutRange(0, 4, kRows), CutRange(5, 1, kCols)};
+  const Bench::Cuts of_turned{CutRange(1, 4, kCols), CutRange(2, 1, kRows)};
+  REQUIRE(bench.Start(PartOf(kX, turned, of_turned), bench.OfTile(column)));
+  REQUIRE(bench.Wait());
+  const auto found = bench.Find(column);
+  CHECK(!bench.IsAtHome(found));
+  for (int64_t r = 0; r < kRows; ++r) CHECK(*found.At(r, 5) == Found::OfX(2, 1 + r));
+}
+
 TEST_CASE("More copies than anybody would read one by one are made") {
   Found bench;
   for (int64_t k = 0; k < 17; ++k)

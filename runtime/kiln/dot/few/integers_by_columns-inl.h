@@ -70,7 +70,7 @@ class IntegersByColumns {
  private:
   // With eight columns or rows, more lines are in flight than cores foresee (Zen 4: 8 rows by
   // columns from memory take 1.4 times as long in tiles of 8 x 2 as of 4 x 4).
-  static constexpr size_t kMostRows = HWY_TARGET == HWY_AVX2 ? 2 : 4;
+  static constexpr size_t kMostRows = kTilesOf8Rows ? 4 : 2;
   static constexpr size_t ColumnsOf(size_t rows) { return rows == 1 ? 8 : 4; }
   static constexpr size_t kStep = hn::MaxLanes(D()) * Dot::kKPerGroup;  // elements
 
