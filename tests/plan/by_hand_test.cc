@@ -12,6 +12,7 @@ std::string PlanByHand(const std::string& body, const std::string& of_output = "
               "  o: {array: \"f32[64, 32]\", memory: any, init: 0" +
               of_output +
               "}\n"
+              "  r: {array: \"f32[64, 32]\", memory: any, init: 0}\n"
               "  y: {array: \"f32[64, 32]\", block: \"16, 32\", index: \"g, 0\", init: 0}\n"
               "scratch:\n  b: f32[2, 16, 32]\n  v: f32[16, 32]\n  t: f32[16, 32]\n"
               "  s: {semaphore: dma}\nbody: |\n" +
@@ -80,6 +81,19 @@ TEST_CASE("what is set and then copied to an output is set there") {
   CHECK(
       IsAhead("  for i in range(2):\n    v = f32(i)\n    wait s\n"
               "    copy v -> o[ds(i * 16, 16)], s\n"));
+}
+
+TEST_CASE("so are several tiles that are copied one after the other, each to an array of its own") {
+  const auto has_both = [](const std::string& array) {
+    const std::string plan = PlanByHand(
+        "  v = 1.0\n  t = 2.0\n  copy v -> o[ds(g * 16, 16)], s\n"
+        "  copy t -> " +
+        array + "[ds(g * 16, 16)], s\n  wait s\n  wait s\n");
+    INFO(plan);
+    return Has(plan, "may be written, as v#") && Has(plan, "may be written, as t#");
+  };
+  CHECK(has_both("r"));
+  CHECK(!has_both("o"));
 }
 
 TEST_CASE("what is set in parts, twice, under a mask or a condition is not") {

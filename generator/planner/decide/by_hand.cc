@@ -186,15 +186,29 @@ class SetAhead {
     });
   }
 
+  /// Whether a copy takes something else out of scratch, to another array, and so changes nothing
+  /// for one behind it to that array.
+  bool IsBeside(const Copy& copy, const CopyWindow& window) const {
+    const BufferId from = copy.from.begin.buffer;
+    return IsPlainScratch(plan_, from) && from != window.begin.buffer &&
+           IsArray(plan_, copy.to.begin.buffer, Role::kOutput);
+  }
+
   /// The place of the copy that moves what is set behind a touch; none: the end.
   size_t CopyBehind(const Stages& stages, size_t touch) const {
     const CopyWindow& window = As<Touch>(stages[touch])->window;
     std::vector<VariableId> named;
+    std::set<BufferId> others;  // arrays to which something else is copied before
     for (size_t i = touch + 1; i < stages.size(); ++i) {
       const Stage& stage = stages[i];
       if (const auto* copy = As<Copy>(stage)) {
+        if (IsBeside(*copy, window)) {
+          others.insert(copy->to.begin.buffer);
+          continue;
+        }
         const bool moves_it = SameWindow(copy->from, window) && !Names(copy->to, named) &&
-                              !MayMove(plan_, window) && !MayMove(plan_, copy->to) &&
+                              !others.count(copy->to.begin.buffer) && !MayMove(plan_, window) &&
+                              !MayMove(plan_, copy->to) &&
                               IsArray(plan_, copy->to.begin.buffer, Role::kOutput);
         return moves_it ? i : stages.size();
       }

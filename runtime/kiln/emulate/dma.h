@@ -160,7 +160,7 @@ class Copies {
   std::optional<InFlight> last_;        // of Direct
   internal::List<Pages> pages_;
   internal::List<LeftCopies> left_;
-  const char *ahead_from_ = nullptr, *ahead_to_ = nullptr;  // of a copy whose bytes are there
+  internal::List<CopyAhead> ahead_;
   Requests requests_;
 };
 

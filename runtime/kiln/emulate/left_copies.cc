@@ -96,20 +96,25 @@ bool Copies::LeavesByHand(const CopyEnd& from, const CopyEnd& to, size_t element
 /// Whether what a copy is going to move is set where it goes. What is wrong with the copy is said
 /// when it starts.
 bool Copies::GoesAhead(const CopyEnd& part, const CopyEnd& to) {
-  ahead_from_ = nullptr;
   if (core_.emulated() || part.outside_dimension >= 0 || to.outside_dimension >= 0 ||
       !std::equal(part.extent, part.extent + part.rank, to.extent, to.extent + to.rank) ||
       !internal::CanSee(part, to))
     return false;
   MoveLast();  // it may read there
-  ahead_from_ = part.data;
-  ahead_to_ = to.data;
+  try {
+    ahead_.push_back({part.data, to.data});
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
   return true;
 }
 
 bool Copies::IsThere(const CopyEnd& from, const CopyEnd& to) {
-  if (ahead_from_ == nullptr || ahead_from_ != from.data || ahead_to_ != to.data) return false;
-  ahead_from_ = nullptr;
+  const auto found = std::find_if(ahead_.begin(), ahead_.end(), [&](const CopyAhead& copy) {
+    return copy.from == from.data && copy.to == to.data;
+  });
+  if (found == ahead_.end()) return false;
+  ahead_.erase(found);
   return true;
 }
 

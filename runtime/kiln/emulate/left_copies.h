@@ -44,6 +44,11 @@ struct LeftCopy {
   size_t element;
 };
 
+/// One whose bytes are there before it starts.
+struct CopyAhead {
+  const char *from, *to;
+};
+
 /// Those to one buffer, which nothing but copies from arrays sets that nobody writes.
 class LeftCopies {
  public:

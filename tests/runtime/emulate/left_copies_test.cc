@@ -134,6 +134,19 @@ TEST_CASE("What a copy is going to take away is set where it goes, and that is t
   CHECK(bench.OfY(0, 3) == 3.0f);
 }
 
+TEST_CASE("Several are set before they are copied, in any order") {
+  Found bench;
+  const auto first = Bench::Part(0, 1, 0, 6), second = Bench::Part(1, 1, 0, 6);
+  const auto to_first = Bench::Part(3, 1, 0, 6), to_second = Bench::Part(2, 1, 0, 6);
+  *bench.Ahead(first, to_first).At(0, 4) = 1;
+  *bench.Ahead(second, to_second).At(1, 4) = 2;
+  REQUIRE(bench.Start(bench.OfTile(second), bench.OfY(to_second)));
+  REQUIRE(bench.Start(bench.OfTile(first), bench.OfY(to_first)));
+  REQUIRE(bench.Wait());
+  CHECK(bench.OfY(3, 4) == 1.0f);
+  CHECK(bench.OfY(2, 4) == 2.0f);
+}
+
 TEST_CASE("A copy in front of what is set reads what was there before") {
   Found bench;
   Fill(bench.y.tensor, 5.0f);
