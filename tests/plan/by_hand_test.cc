@@ -8,6 +8,7 @@ std::string PlanByHand(const std::string& body, const std::string& of_output = "
   return ToString(
       *PlanOf("kernel: k\ngrid: {g: 4}\ninputs:\n"
               "  x: {array: \"f32[64, 32]\", memory: any}\n"
+              "  w: {array: \"f32[64, 32]\", memory: any}\n"
               "  c: {array: \"i32[4]\", memory: smem}\noutputs:\n"
               "  o: {array: \"f32[64, 32]\", memory: any, init: 0" +
               of_output +
@@ -23,8 +24,8 @@ std::string PlanByHand(const std::string& body, const std::string& of_output = "
 constexpr const char* kBring = "  let k = g % 2\n  copy x[ds(g * 16, 16)] -> b[k], s\n  wait s\n";
 
 /// Whether all that reads b reads it where a copy found it.
-bool IsFound(const std::string& body) {
-  const std::string plan = PlanByHand(kBring + body);
+bool IsFound(const std::string& body, const std::string& of_output = "") {
+  const std::string plan = PlanByHand(kBring + body, of_output);
   INFO(plan);
   return Has(plan, "may be read, as b#");
 }
@@ -115,6 +116,11 @@ TEST_CASE("nor is what may go elsewhere by then") {
   CHECK(!IsAhead("  var j: i32 = 0\n  v = 1.0\n  j = 16\n  copy v -> o[ds(j, 16)], s\n  wait s\n"));
   CHECK(!IsAhead(
       "  var j: i32 = 0\n  j = g\n  v = 1.0\n  copy v -> o[ds(j * 16, 16)], s\n  wait s\n"));
+}
+
+TEST_CASE("an input whose memory an output takes over is copied, and others are found") {
+  CHECK(!IsFound("  y = b[k]\n", ", alias: x"));
+  CHECK(IsFound("  y = b[k]\n", ", alias: w"));
 }
 
 TEST_CASE("nor is an output that has the memory of an input") {

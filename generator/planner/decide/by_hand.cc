@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "generator/plan/walk.h"
+#include "generator/planner/decide/pages.h"
 
 namespace kiln {
 namespace {
@@ -21,10 +22,15 @@ bool IsPlainScratch(const Plan& plan, BufferId buffer) {
          !IsPacked(ref->dtype) && !plan.IsAccumulator(buffer);
 }
 
-/// Whether it is an array in HBM whose memory is no other operand's.
-bool IsArray(const Plan& plan, BufferId buffer, Role role) {
+/// Whether it is an output in HBM that has taken over no input's memory.
+bool IsOutputAlone(const Plan& plan, BufferId buffer) {
+  const Kernel& kernel = *plan.kernel;
   const Ref* ref = plan.RefOf(buffer);
-  return ref && ref->role == role && ref->memory == Memory::kAny && !plan.kernel->HasAliases();
+  if (!ref || ref->role != Role::kOutput || ref->memory != Memory::kAny) return false;
+  bool alone = true;
+  for (const RefId r : IdsOf(kernel.refs))
+    alone = alone && kernel.BorrowerOf(r.number()) != plan[buffer].ref.number();
+  return alone;
 }
 
 bool SameWindow(const CopyWindow& a, const CopyWindow& b) {
@@ -120,8 +126,7 @@ class Brought {
       } else if (const auto* copy = As<Copy>(stage)) {
         const BufferId to = copy->to.begin.buffer;
         touched.erase(to);
-        if (!seeing_)
-          (IsArray(plan_, copy->from.begin.buffer, Role::kInput) ? copied_ : lost_).insert(to);
+        if (!seeing_) (IsFromInput(plan_, *copy) ? copied_ : lost_).insert(to);
       } else if (IsElementwise(stage)) {
         VisitNest(stage, touched);
       } else if (Is<stage::If, stage::For, stage::While>(stage)) {
@@ -191,7 +196,7 @@ class SetAhead {
   bool IsBeside(const Copy& copy, const CopyWindow& window) const {
     const BufferId from = copy.from.begin.buffer;
     return IsPlainScratch(plan_, from) && from != window.begin.buffer &&
-           IsArray(plan_, copy.to.begin.buffer, Role::kOutput);
+           IsOutputAlone(plan_, copy.to.begin.buffer);
   }
 
   /// The place of the copy that moves what is set behind a touch; none: the end.
@@ -209,7 +214,7 @@ class SetAhead {
         const bool moves_it = SameWindow(copy->from, window) && !Names(copy->to, named) &&
                               !others.count(copy->to.begin.buffer) && !MayMove(plan_, window) &&
                               !MayMove(plan_, copy->to) &&
-                              IsArray(plan_, copy->to.begin.buffer, Role::kOutput);
+                              IsOutputAlone(plan_, copy->to.begin.buffer);
         return moves_it ? i : stages.size();
       }
       const auto* other = As<Touch>(stage);

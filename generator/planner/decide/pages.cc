@@ -5,14 +5,14 @@
 #include "generator/plan/walk.h"
 
 namespace kiln {
-namespace {
 
-/// Whether a copy moves elements of an array that nobody writes during the call.
 bool IsFromInput(const Plan& plan, const stage::Copy& copy) {
   const Ref* ref = plan.RefOf(copy.from.begin.buffer);
   return ref && ref->role == Role::kInput && ref->memory == Memory::kAny &&
          plan.kernel->BorrowerOf(plan[copy.from.begin.buffer].ref.number()) < 0;
 }
+
+namespace {
 
 /// What stages do with scratch.
 class UsesOfBuffers {

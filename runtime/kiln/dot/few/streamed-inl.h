@@ -33,6 +33,7 @@ struct InMemory {
   InMemory From(size_t element) const { return {first + element, apart, is}; }
   /// Whether who reads it asks for what follows.
   bool IsFar() const { return is != Distance::kClose; }
+  bool IsOutOfCaches() const { return is == Distance::kMemory; }
   /// Asks for so many bytes of what somebody is going to read.
   void Ask(size_t /*bytes*/) const {}
 };
@@ -49,6 +50,7 @@ struct InPages {
   }
   InPages From(size_t element) const { return {first + element, apart, pages}; }
   bool IsFar() const { return false; }
+  bool IsOutOfCaches() const { return false; }
   void Ask(size_t bytes) const { pages->requests().Ask(bytes / kLineBytes); }
 };
 
