@@ -271,7 +271,7 @@ bool Copies::Start(const Semaphore& semaphore, const SemaphoreIndex& slot, size_
   if (!core_.emulated()) {
     if (left) return Count(from, to), true;
     MoveLast();
-    if (LeavesByHand(from, to, element)) return Count(from, to), true;
+    if (LeaveByHand(from, to, element)) return Count(from, to), true;
     last_ = InFlight{semaphore, slot, element, from, to, false};
     return true;
   }

@@ -87,8 +87,9 @@ class Copies {
   Tile<T, V> Find(int32_t line, const char* name, const Tile<T, V>& tile,
                   const std::array<Cut, R>& cuts) {
     const auto part = [&] { return PartOf(name, tile, cuts); };
-    if (!MayRead(line, part) || !HasLeft(tile.data)) return tile;
-    const LeftCopy* const copy = FindLeft(part());
+    LeftCopies* const left = LeftTo(tile.data);
+    if (!MayRead(line, part) || left == nullptr || left->IsEmpty()) return tile;
+    const LeftCopy* const copy = left->Find(part());
     return copy == nullptr ? tile : internal::SeenAt(tile, copy->to, copy->from);
   }
   /// MayWrite of a part all of which is set before anything else is copied, and then copied to an
@@ -128,9 +129,8 @@ class Copies {
   /// Whether elements of one are elements of the other.
   bool Share(const CopyEnd& a, const CopyEnd& b);
   Pages* FindPages(const void* buffer);
-  bool HasLeft(const void* buffer);
-  const LeftCopy* FindLeft(const CopyEnd& part);
-  bool LeavesByHand(const CopyEnd& from, const CopyEnd& to, size_t element);
+  LeftCopies* LeftTo(const void* buffer);
+  bool LeaveByHand(const CopyEnd& from, const CopyEnd& to, size_t element);
   bool GoesAhead(const CopyEnd& part, const CopyEnd& to);
   bool IsThere(const CopyEnd& from, const CopyEnd& to);
   void Ask(const CopyEnd& from, size_t element, int64_t semaphore, bool meanwhile);

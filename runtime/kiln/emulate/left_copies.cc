@@ -71,26 +71,18 @@ void Copies::MayStay(const void* scratch) {
   if (!core_.emulated()) left_.push_back(LeftCopies(scratch));
 }
 
-bool Copies::HasLeft(const void* buffer) {
-  return std::any_of(left_.begin(), left_.end(), [&](const LeftCopies& copies) {
-    return copies.IsOf(buffer) && !copies.IsEmpty();
-  });
-}
-
-const LeftCopy* Copies::FindLeft(const CopyEnd& part) {
-  const auto found = std::find_if(left_.begin(), left_.end(), [&](const LeftCopies& copies) {
-    return copies.IsOf(part.memory);
-  });
-  return found == left_.end() ? nullptr : found->Find(part);
+/// Null: copies to it are made.
+LeftCopies* Copies::LeftTo(const void* buffer) {
+  const auto found = std::find_if(left_.begin(), left_.end(),
+                                  [&](const LeftCopies& copies) { return copies.IsOf(buffer); });
+  return found == left_.end() ? nullptr : found;
 }
 
 /// Of Direct.
-bool Copies::LeavesByHand(const CopyEnd& from, const CopyEnd& to, size_t element) {
-  for (LeftCopies& copies : left_) {
-    if (copies.IsOf(from.memory)) copies.Make();
-    if (copies.IsOf(to.memory)) return copies.Leave(from, to, element);
-  }
-  return false;
+bool Copies::LeaveByHand(const CopyEnd& from, const CopyEnd& to, size_t element) {
+  if (LeftCopies* const read = LeftTo(from.memory)) read->Make();
+  LeftCopies* const left = LeftTo(to.memory);
+  return left != nullptr && left->Leave(from, to, element);
 }
 
 /// Whether what a copy is going to move is set where it goes. What is wrong with the copy is said
