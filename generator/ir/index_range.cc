@@ -156,6 +156,12 @@ IndexRange RangeOfIota(const Node& iota) {
   return {0, std::max<Wide>(extent.value_or(kMostElements) - 1, 0)};
 }
 
+/// Of an axis that has so many steps.
+IndexRange RangeOfStep(const NodePtr& steps, const Kernel& kernel) {
+  const auto count = SizeOf(steps, kernel).Constant();
+  return {0, std::max<Wide>(count.value_or(kMostElements) - 1, 0)};
+}
+
 /// Whether some of the body's values may be any number: by a divisor of 0, or a negative exponent.
 bool MayHaveNone(const Node& node, const IndexRange& b) {
   if (node.dtype == DType::kIndex) return false;
@@ -168,6 +174,7 @@ IndexRange Exact(const Node& node, const Kernel& kernel, const RangeOfLocal& of_
     case Op::kConst:
       return IsFloat(node.dtype) ? RangeOf(node.dtype) : Around({Wide{node.int_value}});
     case Op::kAxis:
+      return RangeOfStep(kernel[AxisId(node.index)].steps, kernel);
     case Op::kSteps:
     case Op::kDim:
       return {0, kMostElements};

@@ -28,7 +28,7 @@ TEST_CASE("what the text proves to be in range is not checked") {
   CHECK(ChecksOf("  o[i] = 1.0\n") == 0);
   CHECK(ChecksOf("  for r in range(8):\n    o[r] = 1.0\n") == 0);
   CHECK(ChecksOf("  for r in range(n):\n    p[r] = 1.0\n") == 0);
-  CHECK(ChecksOf("  o[ds(i // 2, 4)] = 1.0\n") == 1);  // of quotients nothing is known
+  CHECK(ChecksOf("  o[ds(i // 2, 5)] = 1.0\n") == 0);
 }
 
 TEST_CASE("one element too far is checked, at either end") {
@@ -37,6 +37,7 @@ TEST_CASE("one element too far is checked, at either end") {
   CHECK(ChecksOf("  o[i + 1] = 1.0\n") == 1);
   CHECK(ChecksOf("  o[i - 1] = 1.0\n") == 1);
   CHECK(ChecksOf("  o[ds(i, 2)] = 1.0\n") == 1);
+  CHECK(ChecksOf("  o[ds(i // 2, 6)] = 1.0\n") == 1);
 }
 
 TEST_CASE("what a lookup gives is checked") { CHECK(ChecksOf("  o[ids[i]] = 1.0\n") == 1); }

@@ -83,14 +83,9 @@ void FindReuseOfB(Plan& plan) {
   }
 }
 
-/// A matrix that the body takes out of an input may be so small that it stays in the L1
-/// whichever way it is read.
-InPlace SmallInPlace(const Plan& plan, const stage::Pack& pack) {
-  constexpr int64_t kMost = 64;  // rows, and columns; SmallA and SmallB have the same
-  const Buffer& buffer = plan[pack.place.buffer];
-  const Ref* ref = plan.RefOf(pack.place.buffer);
-  if (!ref || ref->role != Role::kInput || plan.kernel->BorrowerOf(buffer.ref.number()) >= 0)
-    return InPlace::kNever;
+/// Whether a matrix has no more rows and columns than the L1 holds, whichever way they are read.
+InPlace IfSmall(const Plan& plan, const stage::Pack& pack) {
+  constexpr int64_t kMost = 64;  // SmallA and SmallB have the same
   InPlace in_place = InPlace::kAlways;
   for (const LoopId loop : {pack.row, pack.col}) {
     const std::optional<int64_t> extent = plan.SpaceOf(loop).extent.Constant();
@@ -98,6 +93,19 @@ InPlace SmallInPlace(const Plan& plan, const stage::Pack& pack) {
     if (!extent) in_place = InPlace::kIfSmall;
   }
   return in_place;
+}
+
+/// A small matrix that the body takes out of an input, or one of its own of a size that the spec
+/// has.
+InPlace SmallInPlace(const Plan& plan, const stage::Pack& pack) {
+  const Buffer& buffer = plan[pack.place.buffer];
+  const Ref* ref = plan.RefOf(pack.place.buffer);
+  if (!ref || ref->role == Role::kScratch) {
+    const bool stays = !IsStoredMeanwhile(plan, pack.panels, pack.place.buffer);
+    return stays && IfSmall(plan, pack) == InPlace::kAlways ? InPlace::kAlways : InPlace::kNever;
+  }
+  const bool lent = plan.kernel->BorrowerOf(buffer.ref.number()) >= 0;
+  return ref->role == Role::kInput && !lent ? IfSmall(plan, pack) : InPlace::kNever;
 }
 
 /// Whether it is an A in a buffer of the body's own, whose rows are close: tiles read it as fast as

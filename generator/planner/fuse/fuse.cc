@@ -30,8 +30,11 @@ bool MergeIntoReduction(Plan& plan, Stage& first, const Stage& reduce) {
   return true;
 }
 
-bool Merge(Plan& plan, Stage& first, const Stage& second) {
-  if (Is<stage::Dot>(first)) return MergeIntoDot(plan, first, second);
+/// Joins a nest with `list[at]`.
+bool Merge(Plan& plan, Stages& list, size_t at, const Stage& second) {
+  Stage& first = list[at];
+  if (Is<stage::Dot>(first))
+    return !ChangesItsB(plan, list, at, second) && MergeIntoDot(plan, first, second);
   if (!IsNest(first) || !IsNest(second)) return false;
   // What all turns of one add up, as a sum of rows, is no value of a turn.
   if (UsesNamesOf(second, first) || UsesNamesOf(first, second)) return false;
@@ -72,7 +75,7 @@ bool MergePastRanges(Plan& plan, Stages& before, const Stage& nest) {
   const Stages ranges(begin, before.end());
   const Stage& former = before[at - 1];
   if (ConflictsOf(plan, {former}, ranges, {}).any) return false;
-  if (!Merge(plan, before[at - 1], nest)) return false;
+  if (!Merge(plan, before, at - 1, nest)) return false;
   std::rotate(begin - 1, begin, before.end());
   if (auto* loop = As<stage::Loop>(before.back())) FuseList(plan, loop->body);
   return true;
@@ -101,7 +104,7 @@ bool MergePastOthers(Plan& plan, Stages& before, const Stage& nest) {
     const auto others = before.begin() + static_cast<std::ptrdiff_t>(at) + 1;
     const auto is_apart = [&](const Stage& other) { return Independent(plan, former, other); };
     if (GoesOnWith(plan, nest, former) && std::all_of(others, before.end(), is_apart) &&
-        Merge(plan, former, nest)) {
+        Merge(plan, before, at, nest)) {
       std::rotate(others - 1, others, before.end());
       return true;
     }
@@ -116,7 +119,7 @@ void FuseList(Plan& plan, Stages& stages) {
     ForEachList(stage, [&](Stages& list) { FuseList(plan, list); });
     if (Is<stage::Reduce>(stage) && MergePastValues(plan, fused, stage)) continue;
     if (MergePastRanges(plan, fused, stage)) continue;
-    if ((!fused.empty() && Merge(plan, fused.back(), stage)) ||
+    if ((!fused.empty() && Merge(plan, fused, fused.size() - 1, stage)) ||
         MergePastOthers(plan, fused, stage)) {
       if (auto* loop = As<stage::Loop>(fused.back())) FuseList(plan, loop->body);
       continue;

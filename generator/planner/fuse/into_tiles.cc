@@ -1,6 +1,7 @@
 #include "generator/planner/fuse/into_tiles.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -122,6 +123,23 @@ bool MergeIntoDot(const Plan& plan, Stage& of, const Stage& nest) {
     return false;
   Append(dot.body, std::move(in.body));
   return true;
+}
+
+bool ChangesItsB(const Plan& plan, const Stages& stages, size_t at, const Stage& nest) {
+  const auto& dot = *As<stage::Dot>(stages[at]);
+  const std::optional<int64_t> rows = plan.SpaceOf(dot.row).extent.Constant();
+  while (at > 0 && Is<stage::Pack>(stages[at - 1])) {
+    const auto& pack = *As<stage::Pack>(stages[--at]);
+    if (pack.panels != dot.b.panels) continue;
+    const std::optional<int64_t> depth = plan.SpaceOf(pack.row).extent.Constant();
+    if (!rows || !depth || *rows >= *depth) return false;
+    bool changes = false;
+    ForEachPlace(nest, [&](const Place& p, bool writes) {
+      changes = changes || (writes && RootOf(plan, p.buffer) == RootOf(plan, pack.place.buffer));
+    });
+    return changes;
+  }
+  return false;
 }
 
 void SinkIntoDot(const Plan& plan, Stages& before, Stage& of) {
