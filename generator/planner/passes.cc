@@ -22,6 +22,7 @@
 #include "generator/planner/decide/pack_computed.h"
 #include "generator/planner/decide/pages.h"
 #include "generator/planner/decide/watch.h"
+#include "generator/planner/fuse/accumulators.h"
 #include "generator/planner/fuse/branches.h"
 #include "generator/planner/fuse/bring_sums.h"
 #include "generator/planner/fuse/fuse.h"
@@ -93,10 +94,9 @@ Dots FindDots(const Plan& plan) {
   Dots dots;
   for (const BodyPlan& body : plan.bodies) {
     ForEachStage(body.stages, [&](const Stage& stage) {
-      const auto* dot = As<stage::Dot>(stage);
-      if (!dot) return;
-      const bool bytes = dot->element == DType::kI8 || dot->element == DType::kU8;
-      dots |= Dots{true, dot->element == DType::kBF16, bytes};
+      if (!Is<stage::Dot>(stage)) return;
+      const DType type = As<stage::Dot>(stage)->element;
+      dots |= Dots{true, type == DType::kBF16, type == DType::kI8 || type == DType::kU8};
     });
   }
   return dots;
@@ -134,8 +134,8 @@ struct StepKind {
 
 std::vector<StepKind> StepKinds(const Planning& p, const Table<bool, Ref>& again) {
   if (!p.reduction.accumulator) return {{"", std::nullopt, std::nullopt}};
-  const bool finishes = FinishesInLast(p.kernel, again);
-  if (!finishes) return {{"First", true, std::nullopt}, {"Middle", false, std::nullopt}};
+  if (!FinishesInLast(p.kernel, again))
+    return {{"First", true, std::nullopt}, {"Middle", false, std::nullopt}};
   return {{"SingleStep", true, true},
           {"First", true, false},
           {"Middle", false, false},

@@ -54,6 +54,18 @@ TEST_CASE("A sum of rows is complete before rows go on with it") {
   CHECK(second != std::string::npos);
 }
 
+TEST_CASE("Rows of a product that are added up do not start from the place of their sum") {
+  const std::string plan =
+      ToString(*PlanOf("kernel: k\ninputs: {x: \"f32[m, n]\", f: \"f32[n, n]\"}\n"
+                       "outputs: {y: \"f32[1, n]\"}\nbody: |\n"
+                       "  y = sum(dot(x, f), axis=0, keep=true)\n")
+                    .plan);
+  INFO(plan);
+  CHECK(Has(plan, "sum#0 = 0 + x @ f"));
+  CHECK(Has(plan, "= +(y[0, i4], sum#0)"));
+  CHECK(!Has(plan, "sums stay where they are stored"));
+}
+
 TEST_CASE("No product moves before a value that is used after it") {
   const std::string plan =
       PlanOfBody("  let e = exp(x)\n  kept = dot(f[:, :], f)[ds(0, m)]\n  y = e + g\n");

@@ -110,5 +110,20 @@ TEST_CASE("sums of whole blocks are one pass, too") {
   CHECK(PassesOf("  s = sum(x)\n  t = sum(x * x)\n") == RowPasses{1, 2});
 }
 
+TEST_CASE("a product that a pass needs before it comes with what packs its operands") {
+  const std::string plan =
+      ToString(*PlanOf("kernel: k\ninputs:\n  a: f32[3, 13]\n  b: f32[3, 40]\noutputs:\n  q: "
+                       "f32[13, 1]\n  z: f32[13, 1]\nbody: |\n  let d = dot(a.T, b)\n"
+                       "  q = min(d, axis=1, keep=true)\n"
+                       "  z = sum(d - dot(a.T, b), axis=1, keep=true) * a[0, 0]\n")
+                    .plan);
+  INFO(plan);
+  const size_t pass = plan.find("in one pass with");
+  const size_t pack = plan.rfind("pack panels"), dot = plan.rfind("dot of f32");
+  CHECK(pack < dot);
+  CHECK(dot < pass);
+  CHECK(pass != std::string::npos);
+}
+
 }  // namespace
 }  // namespace kiln

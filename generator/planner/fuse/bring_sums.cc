@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "generator/plan/walk.h"
+#include "generator/planner/fuse/accumulators.h"
 #include "generator/planner/fuse/conflicts.h"
-#include "generator/planner/fuse/fuse.h"
 
 namespace kiln {
 namespace {

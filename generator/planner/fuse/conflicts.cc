@@ -1,7 +1,9 @@
 #include "generator/planner/fuse/conflicts.h"
 
+#include <algorithm>
 #include <numeric>
 #include <optional>
+#include <set>
 
 #include "generator/plan/walk.h"
 
@@ -115,8 +117,28 @@ bool UsesNamesOf(const Stage& user, const Stage& of) {
   return uses;
 }
 
+namespace {
+
+std::set<PanelsId> PanelsOf(const Stage& of) {
+  std::set<PanelsId> all;
+  ForEachStage({of}, [&](const Stage& s) {
+    ForEachPart(s, Overloaded{[&](PanelsId panels) { all.insert(panels); }, Ignore()});
+  });
+  all.erase(PanelsId());
+  return all;
+}
+
+/// Whether one packs what the other multiplies.
+bool SharePanels(const Stage& a, const Stage& b) {
+  const std::set<PanelsId> of_a = PanelsOf(a), of_b = PanelsOf(b);
+  return std::any_of(of_a.begin(), of_a.end(), [&](PanelsId panels) { return of_b.count(panels); });
+}
+
+}  // namespace
+
 bool Independent(const Plan& plan, const Stage& a, const Stage& b) {
-  return !ConflictsOf(plan, {a}, {b}).any && !UsesNamesOf(a, b) && !UsesNamesOf(b, a);
+  return !ConflictsOf(plan, {a}, {b}).any && !UsesNamesOf(a, b) && !UsesNamesOf(b, a) &&
+         !SharePanels(a, b);
 }
 
 bool MayBePassed(const Stage& stage) {

@@ -1,8 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <optional>
-#include <vector>
 
 #include "generator/plan/plan.h"
 #include "generator/planner/lower/lower.h"
@@ -22,22 +20,9 @@ void ForwardAroundTurns(Plan& plan, Stages& stages);
 /// Turns buffers that never leave their loops into scalars or single rows.
 void Contract(Plan& plan, Stages& stages);
 
-/// Accumulators: `sum + buffer` at a dot's end becomes a start from the buffer, and a start from a
-/// buffer that was just zeroed becomes a start from 0. `dead`: scratch that nobody reads after
-/// these stages, whose last stores are dropped.
-void CarryAccumulators(Plan& plan, Stages& stages, RefId accumulator, bool dead);
-
-/// Whether the place is every element of its buffer, each in an iteration of its own.
-bool IsWhole(const Plan& plan, const Place& place);
-/// The stage that fills the whole of a buffer with a value that is wanted, among those before
-/// `end`.
-std::optional<size_t> FillBefore(const Plan& plan, const Stages& stages, size_t end,
-                                 BufferId buffer,
-                                 const std::function<bool(const Element&)>& is_wanted);
-/// The same where that is 0.
-std::optional<size_t> ZeroingBefore(const Plan& plan, const Stages& stages, size_t end,
-                                    BufferId buffer);
-/// Erases what stage `at` stores to a buffer, and the stage if nothing is left.
-void EraseStoresOf(Stages& stages, size_t at, BufferId buffer);
+/// A load of what a statement of the same iteration has stored is the value that it stored.
+void ForwardAll(Plan& plan, Stages& stages, bool temps_only);
+/// Erases such stores, and what holds nothing else.
+void EraseStores(const std::function<bool(const stage::Store&)>& unwanted, Stages& stages);
 
 }  // namespace kiln

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "generator/plan/walk.h"
-#include "generator/planner/fuse/fuse.h"
+#include "generator/planner/fuse/accumulators.h"
 
 namespace kiln {
 namespace {

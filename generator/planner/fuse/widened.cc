@@ -4,7 +4,7 @@
 #include <map>
 
 #include "generator/plan/walk.h"
-#include "generator/planner/fuse/fuse.h"
+#include "generator/planner/fuse/accumulators.h"
 #include "generator/planner/lower/lower.h"
 
 namespace kiln {
