@@ -89,4 +89,10 @@ std::vector<std::set<std::string>> Without(std::vector<std::set<std::string>> ed
 
 bool Accumulates(DType dtype) { return ComputeType(dtype) == dtype && dtype != DType::kBool; }
 
+std::string ShapeText(const Extents& shape) {
+  std::string text;
+  for (const Extent& extent : shape) text += (text.empty() ? "" : ", ") + extent.text;
+  return "[" + text + "]";
+}
+
 }  // namespace kiln::soak

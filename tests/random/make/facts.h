@@ -77,4 +77,7 @@ std::vector<std::set<std::string>> Without(std::vector<std::set<std::string>> ed
 /// Whether `+=` of that type adds in it.
 bool Accumulates(DType dtype);
 
+/// As a spec writes it.
+std::string ShapeText(const Extents& shape);
+
 }  // namespace kiln::soak

@@ -34,6 +34,24 @@ bool FitFolded(const std::string& name, const Facts& of, double count, Value& va
 
 }  // namespace
 
+/// A mask that holds at one position along an axis, or past its end.
+Term Maker::OnePlace(const Extents& shape, size_t axis) {
+  const std::string past = dice_.Chance(0.15) ? " + 1" : "";
+  return {"iota(" + ShapeText(shape) + ", " + Number(axis) + ") == i32(" +
+              IndexBelow(shape[axis], 1) + past + ")",
+          {}};
+}
+
+/// What is folded: now and then a product, as kernels that pay have.
+Value Maker::MakeFolded(DType dtype, const Extents& shape, int depth) {
+  const bool may = dtype == DType::kF32 || dtype == DType::kI32 || dtype == DType::kF64;
+  if (may && !plain_ && dice_.Chance(0.25)) {
+    const auto product = MakeDot(dtype, shape, depth);
+    if (product && (need_same_ == 0 || product->facts.same)) return *product;
+  }
+  return MakeWhole(dtype, shape, depth);
+}
+
 std::optional<Value> Maker::MakeReduction(DType dtype, const Extents& shape, int depth) {
   std::vector<std::string> names = {"max", "min"};
   const bool computes = ComputeType(dtype) == dtype && dtype != DType::kBool;
@@ -51,12 +69,14 @@ std::optional<Value> Maker::MakeReduction(DType dtype, const Extents& shape, int
                    : dtype == DType::kI32        ? AnyDType()
                                                  : dtype;
   if (!extreme && ComputeType(of) != dtype) return std::nullopt;
-  Value x = extreme ? MakeWhole(of, from, depth) : MakeWhole(of, from, std::min(depth, 2));
+  Value x = MakeFolded(of, from, extreme ? depth : std::min(depth, 2));
   if (!x.facts.Clean(axis)) {
     auto cleaned = Cleaned(x);
     if (!cleaned) return std::nullopt;
     x = *cleaned;
   }
+  if (name == "sum" && dice_.Chance(0.15) && from[axis].value > 0)
+    x.term = {"where($0, $1, 0)", {OnePlace(from, axis), x.term}};
   const bool keep = Want("keyword keep", 0.15);
   const bool all = x.facts.Clean() && shape.empty() && from.size() == 1 && dice_.Chance(0.4);
   const std::string place = dice_.Chance(0.2) ? "-" + Number(from.size() - axis) : Number(axis);
@@ -85,7 +105,12 @@ std::optional<Value> Maker::MakeFold(DType dtype, const Extents& shape, int dept
   const bool sums = ComputeType(dtype) == dtype && dtype != DType::kBool && dice_.Chance(0.5);
   const std::string name = PickEntry(
       "function", sums ? std::vector<std::string>{"sum"} : std::vector<std::string>{"max", "min"});
-  const Value x = MakeClean(dtype, shape, std::min(depth, 2));
+  Value x = MakeFolded(dtype, shape, std::min(depth, 2));
+  if (!x.facts.Clean()) {
+    auto cleaned = Cleaned(x);
+    if (!cleaned) return std::nullopt;
+    x = *cleaned;
+  }
   Value value = x;
   double count = 1;
   std::string axes;

@@ -105,14 +105,28 @@ void Maker::StorePart(RefInfo& ref, Block& to) {
 
 /// Where a mask holds, in all of the ref or in a window.
 void Maker::StoreMasked(RefInfo& ref, const Region& window, Block& to) {
+  const bool one_place = !window.shape.empty() && dice_.Chance(0.3);
   ++need_same_;
-  Value mask = MakeWhole(DType::kBool, window.shape, 3);
+  Value mask = MakeWhole(DType::kBool, window.shape, one_place ? 0 : 3);
   --need_same_;
+  if (one_place) {
+    const auto last = static_cast<int64_t>(window.shape.size()) - 1;
+    const auto axis = static_cast<size_t>(dice_.Between(0, last));
+    if (window.shape[axis].value == 0) return;
+    mask = {OnePlace(window.shape, axis), DType::kBool, window.shape,
+            FactsOf(DType::kBool, window.shape.size())};
+  }
   const auto fitting = WithEdges(mask, window.edges);
   if (!fitting) return;
   const Value value = ValueFor(ref, window.shape, window.edges, 2);
   const bool adds = Accumulates(ref.dtype) && dice_.Chance(0.25);
   const std::string target = ref.name + (window.text.empty() ? "" : "[" + window.text + "]");
+  if (one_place && window.text.empty() && ref.readable && Accumulates(ref.dtype) &&
+      dice_.Chance(0.5)) {
+    to.push_back(
+        {ref.name + " = where($0, $1, " + ref.name + ")", {mask.term, value.term}, {}, {}});
+    return Widen(ref, value, false);
+  }
   to.push_back(
       {target + "[$0] " + (adds ? "+=" : "=") + " $1", {fitting->term, value.term}, {}, {}});
   Widen(ref, value, false);

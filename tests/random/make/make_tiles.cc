@@ -7,12 +7,6 @@
 namespace kiln::soak {
 namespace {
 
-std::string ShapeText(const Extents& shape) {
-  std::string text;
-  for (const Extent& extent : shape) text += (text.empty() ? "" : ", ") + extent.text;
-  return "[" + text + "]";
-}
-
 std::string Number(size_t value) { return std::to_string(value); }
 
 /// By how much an extent "(b + 2)" is larger than `b`; 0: it is another one.

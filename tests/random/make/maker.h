@@ -196,6 +196,8 @@ class Maker {
   std::optional<Value> MakePower(DType dtype, const Extents& shape, int depth);
   std::optional<Value> MakeBitcast(DType dtype, const Extents& shape, int depth);
   std::optional<Value> MakePosition(DType dtype, const Extents& shape, int depth);
+  Term OnePlace(const Extents& shape, size_t axis);
+  Value MakeFolded(DType dtype, const Extents& shape, int depth);
   std::optional<Value> MakeReduction(DType dtype, const Extents& shape, int depth);
   std::optional<Value> MakeArgmax(DType dtype, const Extents& shape, int depth);
   std::optional<Value> MakeFold(DType dtype, const Extents& shape, int depth);
