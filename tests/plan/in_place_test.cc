@@ -21,8 +21,10 @@ TEST_CASE("a small matrix that the body makes is multiplied where it is") {
   CHECK(!Packs("  s = x * 0.5\n  y = dot(f, s) + s\n"));
 }
 
-TEST_CASE("a large one that many rows multiply is packed, and so is one that its sums change") {
+TEST_CASE("a larger one is packed, if it is scratch, and so is one that its sums change") {
   CHECK(Packs("  h = 1.0\n  s = x * 0.5\n  y = dot(dot(s, h), s) + s\n", "65"));
+  CHECK(!Packs("  h = 1.0\n  let g, v = h * 0.5, x * 0.5\n  y = dot(dot(v, g), v) + v\n", "128"));
+  CHECK(Packs("  h = 1.0\n  let g, v = h * 0.5, x * 0.5\n  y = dot(dot(v, g), v) + v\n", "129"));
   CHECK(Packs("  s = x * 0.5\n  s += dot(f, s)\n  y = s\n"));
 }
 

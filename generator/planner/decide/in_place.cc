@@ -83,29 +83,32 @@ void FindReuseOfB(Plan& plan) {
   }
 }
 
-/// Whether a matrix has no more rows and columns than the L1 holds, whichever way they are read.
-InPlace IfSmall(const Plan& plan, const stage::Pack& pack) {
-  constexpr int64_t kMost = 64;  // SmallA and SmallB have the same
+/// Whether a matrix has at most so many rows and columns.
+InPlace IfSmall(const Plan& plan, const stage::Pack& pack, int64_t most) {
   InPlace in_place = InPlace::kAlways;
   for (const LoopId loop : {pack.row, pack.col}) {
     const std::optional<int64_t> extent = plan.SpaceOf(loop).extent.Constant();
-    if (extent && *extent > kMost) return InPlace::kNever;
+    if (extent && *extent > most) return InPlace::kNever;
     if (!extent) in_place = InPlace::kIfSmall;
   }
   return in_place;
 }
 
-/// A small matrix that the body takes out of an input, or one of its own of a size that the spec
-/// has.
+/// A matrix that the body takes out of an input may be so small that it stays in the L1 whichever
+/// way it is read. One of its own, of a size that the spec has, may be as large as 64 KiB: it is in
+/// the L2 at the farthest, where even few rows, or a thousand, are as fast without panels.
 InPlace SmallInPlace(const Plan& plan, const stage::Pack& pack) {
+  constexpr int64_t kMost = 64;  // SmallA and SmallB have the same
   const Buffer& buffer = plan[pack.place.buffer];
   const Ref* ref = plan.RefOf(pack.place.buffer);
   if (!ref || ref->role == Role::kScratch) {
     const bool stays = !IsStoredMeanwhile(plan, pack.panels, pack.place.buffer);
-    return stays && IfSmall(plan, pack) == InPlace::kAlways ? InPlace::kAlways : InPlace::kNever;
+    const int64_t most = !ref && buffer.dtype == DType::kF32 ? 2 * kMost : kMost;
+    const bool small = IfSmall(plan, pack, most) == InPlace::kAlways;
+    return stays && small ? InPlace::kAlways : InPlace::kNever;
   }
   const bool lent = plan.kernel->BorrowerOf(buffer.ref.number()) >= 0;
-  return ref->role == Role::kInput && !lent ? IfSmall(plan, pack) : InPlace::kNever;
+  return ref->role == Role::kInput && !lent ? IfSmall(plan, pack, kMost) : InPlace::kNever;
 }
 
 /// Whether it is an A in a buffer of the body's own, whose rows are close: tiles read it as fast as
