@@ -206,7 +206,6 @@ class Lowering {
   };
   std::optional<OneHot> OneHotOf(const Node& node, const Loops& kept,
                                  const ElementPtr& value) const;
-  bool StaysAsItIs(const Node& node) const;
   void KeepOneHot(LocalId let, const NodePtr& value);
   NodePtr WithoutNames(const NodePtr& node, int names) const;
   bool EmitOneHot(const Target& target, const Node& node, const Loops& all, const Loops& kept,

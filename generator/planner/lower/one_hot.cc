@@ -3,6 +3,7 @@
 #include "generator/ir/tile_node.h"
 #include "generator/plan/walk.h"
 #include "generator/planner/lower/lowering.h"
+#include "generator/planner/rewrite/reads.h"
 
 /// Sums of what is 0 everywhere but in one place, which an element chooses: histograms, and rows
 /// that are added up by segments. What is added to all other places would change nothing.
@@ -36,23 +37,10 @@ bool IsSame(const Element& value, const ElementPtr& identity) {
 
 }  // namespace
 
-/// Whether a value is the same wherever its name is used, as it is made of inputs and of lets, and
-/// may be computed there for each element.
-bool Lowering::StaysAsItIs(const Node& node) const {
-  const OpClass of = ClassOf(node.op);
-  const bool of_elements = of == OpClass::kLeaf || of == OpClass::kShape || IsElementwise(node.op);
-  if (!of_elements || node.op == Op::kTake || node.op == Op::kTakeAlong) return false;
-  if (node.op == Op::kRead && !IsConstantInput(RefId(node.index))) return false;
-  if (node.op == Op::kLocal && kernel_[LocalId(node.index)].kind == Local::Kind::kVar) return false;
-  return std::all_of(node.args.begin(), node.args.end(),
-                     [this](const NodePtr& arg) { return StaysAsItIs(*arg); }) &&
-         std::all_of(node.subscripts.begin(), node.subscripts.end(),
-                     [this](const Subscript& s) { return StaysAsItIs(*s.start); });
-}
-
 void Lowering::KeepOneHot(LocalId let, const NodePtr& value) {
   const bool may_be_part = MayBeOneHot(*value) || value->op == Op::kIota;
-  if (may_be_part && StaysAsItIs(*value)) one_hots_[let] = value;
+  const auto is_constant = [this](RefId ref) { return IsConstantInput(ref); };
+  if (may_be_part && StaysAsItIs(*value, kernel_, is_constant)) one_hots_[let] = value;
 }
 
 /// A value with what names stand for that lets gave to the like. A sum's argument, the condition in

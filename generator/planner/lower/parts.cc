@@ -49,9 +49,9 @@ std::optional<int64_t> GrowthOf(const Node& index, LocalId variable) {
 }
 
 /// Follows the statements in the order of the text.
-class Reads {
+class PartsRead {
  public:
-  explicit Reads(const Kernel& kernel) : kernel_(kernel), lets_(kernel.locals.size()) {
+  explicit PartsRead(const Kernel& kernel) : kernel_(kernel), lets_(kernel.locals.size()) {
     Walk(kernel.body);
     Walk(kernel.epilogue);
   }
@@ -143,6 +143,6 @@ class Reads {
 
 }  // namespace
 
-Table<bool, Local> ReadInParts(const Kernel& kernel) { return Reads(kernel).InParts(); }
+Table<bool, Local> ReadInParts(const Kernel& kernel) { return PartsRead(kernel).InParts(); }
 
 }  // namespace kiln

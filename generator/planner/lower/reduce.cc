@@ -70,9 +70,10 @@ void Lowering::EmitReduce(const Target& target, const Node& node) {
       left.push_back({});
   }
   if (reduced.empty()) {
-    // Every extent is 1: the value itself, but that sums begin with 0, to which -0 adds nothing.
+    // Every extent is 1: the value itself, but that sums and means begin with 0, to which -0 adds
+    // nothing.
     ElementPtr value = CastTo(Value(arg, point), node.dtype);
-    if (node.op == Op::kSum && IsFloat(node.dtype))
+    if ((node.op == Op::kSum || node.op == Op::kMean) && IsFloat(node.dtype))
       value = MakeOp(Op::kAdd, node.dtype, {Identity(FoldOp::kSum, node.dtype), value});
     return Emit(Nest(kept, {Of(stage::Store{PlaceAt(target, left), value, nullptr})}, true));
   }

@@ -64,10 +64,7 @@ bool IsMultiplied(const Node& node, LocalId local, bool within = false) {
 bool IsAddedBy(const Action& action, LocalId local) {
   const auto* store = As<action::Store>(action);
   if (!store || store->mask || store->value->op != Op::kAdd) return false;
-  const Node &first = *store->value->args[0], &second = *store->value->args[1];
-  const bool is_target = store->ref >= 0 ? first.op == Op::kRead && first.index == store->ref
-                                         : first.op == Op::kLocal && first.index == store->local;
-  return is_target && IsLocal(second, local);
+  return IsOfTarget(*store, *store->value->args[0]) && IsLocal(*store->value->args[1], local);
 }
 
 class MovesInPlace {
@@ -84,10 +81,10 @@ class MovesInPlace {
 
   std::shared_ptr<const Kernel> Run() {
     if (kernel_.HasAliases()) return nullptr;
-    auto kernel = std::make_shared<Kernel>(kernel_);
-    Rewrite(kernel->body);
-    Rewrite(kernel->epilogue);
-    return changed_ ? kernel : nullptr;
+    return Rewritten(kernel_, [this](Actions& actions) {
+      Rewrite(actions);
+      return changed_;
+    });
   }
 
  private:

@@ -109,45 +109,23 @@ class OnePlaces {
  public:
   explicit OnePlaces(const Kernel& kernel) : kernel_(kernel) {}
 
-  std::shared_ptr<const Kernel> Run() {
-    auto kernel = std::make_shared<Kernel>(kernel_);
-    Rewrite(kernel->body);
-    Rewrite(kernel->epilogue);
-    return changed_ ? kernel : nullptr;
-  }
-
- private:
-  void Rewrite(Actions& actions) {
+  bool Rewrite(Actions& actions) {
     for (Action& action : actions) {
       ChangeExpressions(action, [&](NodePtr& node) { node = Picked(node); });
       const auto* define = As<action::Define>(action);
       if (define && kernel_[LocalId(define->local)].kind == Local::Kind::kLet &&
-          StaysAsItIs(*define->value))
+          StaysAsItIs(*define->value, kernel_, [this](RefId ref) { return IsConstant(ref); }))
         lets_[LocalId(define->local)] = define->value;
       if (const auto* loop = As<action::For>(action)) loops_[LocalId(loop->local)] = loop;
       ChangeBlocks(action, [&](Actions& block) { Rewrite(block); });
       if (auto* store = std::get_if<action::Store>(&action.what)) SetOnePlace(action, *store);
     }
+    return changed_;
   }
 
-  /// Whether a value that has a name is the same wherever that is read: masks, and what they are
-  /// made of.
-  bool StaysAsItIs(const Node& node) const {
-    const bool of_elements = node.op == Op::kIota || node.op == Op::kBroadcast ||
-                             ClassOf(node.op) == OpClass::kLeaf || IsElementwise(node.op);
-    if (!of_elements) return false;
-    if (node.op == Op::kRead) {
-      const Role role = kernel_[RefId(node.index)].role;
-      if (!node.shape.empty() || (role != Role::kPrefetch && role != Role::kScalar)) return false;
-    }
-    if (node.op == Op::kLocal) {
-      const Local& local = kernel_[LocalId(node.index)];
-      return local.kind != Local::Kind::kVar &&
-             (local.shape.empty() || lets_.count(LocalId(node.index)) > 0);
-    }
-    bool stays = true;
-    ForEachArgument(node, [&](const Node& arg) { stays = stays && StaysAsItIs(arg); });
-    return stays;
+ private:
+  bool IsConstant(RefId ref) const {
+    return kernel_[ref].role == Role::kPrefetch || kernel_[ref].role == Role::kScalar;
   }
 
   /// What a name stands for.
@@ -269,12 +247,6 @@ class OnePlaces {
     return with.args == node->args ? node : Share(std::move(with));
   }
 
-  static bool IsTarget(const action::Store& store, const Node& node) {
-    const bool read = store.ref >= 0 ? node.op == Op::kRead && node.index == store.ref
-                                     : node.op == Op::kLocal && node.index == store.local;
-    return read && node.subscripts.empty();
-  }
-
   /// `x = where(mask, value, x)`, or a store under such a mask.
   void SetOnePlace(Action& action, const action::Store& whole) {
     if (!whole.subscripts.empty()) return;
@@ -285,7 +257,9 @@ class OnePlaces {
       if (place && place->elsewhere) return;
     } else if (value->op == Op::kWhere) {
       place = PlaceOf(value->args[0]);
-      if (!place || !IsTarget(whole, *value->args[place->elsewhere ? 1 : 2])) return;
+      if (!place) return;
+      const Node& rest = *value->args[place->elsewhere ? 1 : 2];
+      if (!IsOfTarget(whole, rest) || !rest.subscripts.empty()) return;
       value = value->args[place->elsewhere ? 2 : 1];
     }
     const std::optional<size_t> d =
@@ -312,7 +286,8 @@ class OnePlaces {
 }  // namespace
 
 std::shared_ptr<const Kernel> WithOnePlaceOfMasks(const Kernel& kernel) {
-  return OnePlaces(kernel).Run();
+  OnePlaces places(kernel);
+  return Rewritten(kernel, [&](Actions& actions) { return places.Rewrite(actions); });
 }
 
 }  // namespace kiln

@@ -11,6 +11,24 @@ void Reads::Add(const Node& node) {
   ForEachArgument(node, [this](const Node& arg) { Add(arg); });
 }
 
+bool IsOfTarget(const action::Store& store, const Node& value) {
+  return store.ref >= 0 ? value.op == Op::kRead && value.index == store.ref
+                        : value.op == Op::kLocal && value.index == store.local;
+}
+
+bool StaysAsItIs(const Node& node, const Kernel& kernel,
+                 const std::function<bool(RefId)>& is_constant) {
+  const OpClass of = ClassOf(node.op);
+  const bool of_elements = of == OpClass::kLeaf || of == OpClass::kShape || IsElementwise(node.op);
+  if (!of_elements || node.op == Op::kTake || node.op == Op::kTakeAlong) return false;
+  if (node.op == Op::kRead && !is_constant(RefId(node.index))) return false;
+  if (node.op == Op::kLocal && kernel[LocalId(node.index)].kind == Local::Kind::kVar) return false;
+  bool stays = true;
+  ForEachArgument(node,
+                  [&](const Node& arg) { stays = stays && StaysAsItIs(arg, kernel, is_constant); });
+  return stays;
+}
+
 Table<int, Local> TimesRead(const Kernel& kernel) {
   Table<int, Local> times(kernel.locals.size());
   const std::function<void(const Node&)> count = [&](const Node& node) {

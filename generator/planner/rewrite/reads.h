@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <set>
 
 #include "generator/ir/kernel.h"
@@ -17,6 +19,14 @@ struct Reads {
   }
 };
 
+/// Whether a value is of the ref, or var, to which a statement stores: all of it, or a part.
+bool IsOfTarget(const action::Store& store, const Node& value);
+
+/// Whether a value that has a name is the same wherever that is read, and may be computed there for
+/// each element: it is made of lets and of refs that do not change.
+bool StaysAsItIs(const Node& node, const Kernel& kernel,
+                 const std::function<bool(RefId)>& is_constant);
+
 /// How often the text reads each local.
 Table<int, Local> TimesRead(const Kernel& kernel);
 
@@ -28,6 +38,15 @@ void ForEachArgument(const Node& node, const Use& use) {
     use(*s.start);
     if (s.count) use(*s.count);
   }
+}
+
+/// The kernel with both lists of statements changed by `rewrite`, which says whether it changes
+/// one. Null: it changes none.
+template <typename Rewrite>
+std::shared_ptr<const Kernel> Rewritten(const Kernel& of, const Rewrite& rewrite) {
+  auto kernel = std::make_shared<Kernel>(of);
+  const bool body = rewrite(kernel->body), epilogue = rewrite(kernel->epilogue);
+  return body || epilogue ? kernel : nullptr;
 }
 
 }  // namespace kiln
