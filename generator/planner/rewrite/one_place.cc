@@ -216,6 +216,8 @@ class OnePlaces {
     if (!d || std::count(fold.axes.begin(), fold.axes.end(), static_cast<int>(*d)) == 0)
       return nullptr;
     const bool in_range = IsInRange(*place);
+    // Of a dimension that may be empty there is no element to read in place of what is not there.
+    if (!in_range && place->extent.Constant().value_or(0) < 1) return nullptr;
     NodePtr position = place->position;
     if (!in_range) {
       const NodePtr zero = MakeInt(0, DType::kIndex, position->span);

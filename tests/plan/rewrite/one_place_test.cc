@@ -92,5 +92,18 @@ TEST_CASE("a position that may be out of range is looked at first") {
   CHECK(Has(read, "and(>=(at#1, 0), <(at#1, 32))"));
 }
 
+TEST_CASE("of a dimension that may be empty no position is read that may be out of range") {
+  const auto plan = [](const std::string& position) {
+    return ToString(
+        *PlanOf("kernel: k\ndims: {n: {min: 0}}\nprefetch: {at: \"i32[4]\"}\ninputs: "
+                "{x: \"f32[n, 64]\"}\noutputs: {y: {array: \"f32[1, 64]\", init: 0}}\n"
+                "body: |\n  for i in range(n):\n    y += sum(where(iota([n, 64], 0) == " +
+                position + ", x, 0.0), axis=0, keep=true)\n")
+             .plan);
+  };
+  CHECK(!Has(plan("at[2]"), "clamp("));
+  CHECK(Has(plan("i"), "x[i#"));
+}
+
 }  // namespace
 }  // namespace kiln
