@@ -38,6 +38,7 @@ NodePtr Elaborator::ElaborateSubscript(const Expr& expr, const Setting& setting)
     Setting tiles = setting;
     if (setting.body) tiles.index = false;
     x = Elaborate(base, tiles);
+    if (x && !x->shape.empty()) x = Decide(x);
   }
   if (!x) return nullptr;
   const std::string what = base.kind == Expr::Kind::kName ? "`" + base.name + "`" : "the value";

@@ -10,14 +10,17 @@
 #include "generator/planner/rewrite/divided.h"
 #include "generator/planner/rewrite/joined.h"
 #include "generator/planner/rewrite/moves.h"
+#include "generator/planner/rewrite/named_once.h"
 #include "generator/planner/rewrite/one_place.h"
+#include "generator/planner/rewrite/turned.h"
 
 namespace kiln {
 
 std::shared_ptr<const Kernel> RewrittenForPlan(const Kernel& of) {
   std::shared_ptr<const Kernel> kernel;
-  for (const auto rewrite : {WithOnePlaceOfMasks, WithConcatsInPlace, WithMovesInPlace,
-                             WithDividedDimensions, WithNeighboursAsOne, WithJoinedDimensions}) {
+  for (const auto rewrite :
+       {WithRepeatedValuesNamed, WithOnePlaceOfMasks, WithConcatsInPlace, WithMovesInPlace,
+        WithTransposesApart, WithDividedDimensions, WithNeighboursAsOne, WithJoinedDimensions}) {
     if (auto rewritten = rewrite(kernel ? *kernel : of)) kernel = std::move(rewritten);
   }
   return kernel;

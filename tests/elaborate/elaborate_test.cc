@@ -55,6 +55,12 @@ TEST_CASE("weak values take the other side's type") {
   CHECK(Defined("ids[i * 2 + offset]") == "i32 = ids[i * 2 + offset]");
 }
 
+TEST_CASE("a window of weak values has the type of those that nothing decides") {
+  CHECK(Defined("where(mask, 2, 0.5)[0:4]") ==
+        "f32[4, 16] = where(mask, 2.0, 0.5)[ds(0, 4), ds(0, 16)]");
+  CHECK(Defined("where(mask, 2, 1)[3, 0]") == "i32 = where(mask, 2, 1)[3, 0]");
+}
+
 TEST_CASE("generation-time choices fold away before their branches are read") {
   CHECK(Defined("x if T == bf16 else nonsense(y)") == "f32[8, 16] = x");
   CHECK(Defined("x if flag and nonsense else h * 2") == "f32[8, 16] = f32(h) * 2.0");

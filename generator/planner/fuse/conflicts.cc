@@ -148,4 +148,37 @@ bool MayBePassed(const Stage& stage) {
   });
 }
 
+namespace {
+
+/// `for row { …; for lane { … } }` of elements alone: names of a row, then its lanes.
+bool IsOfElements(const stage::Loop& row) {
+  if (row.body.empty()) return false;
+  const auto defines = [](const Stage& s) { return Is<stage::Define>(s); };
+  const auto* lanes = As<stage::Lanes>(row.body.back());
+  return lanes && std::all_of(row.body.begin(), row.body.end() - 1, defines) &&
+         std::all_of(lanes->body.begin(), lanes->body.end(),
+                     [](const Stage& s) { return Is<stage::Define, stage::Store>(s); });
+}
+
+/// Whether lanes are in different rows of the buffer, and neighbours are in different turns of
+/// `row`.
+bool GoesAcross(const Place& place, LoopId row, LoopId lanes) {
+  if (place.at.size() < 2 || place.at.back().loop != row || place.at.back().stride != 1)
+    return false;
+  return std::any_of(place.at.begin(), place.at.end() - 1,
+                     [&](const Coordinate& c) { return c.loop == lanes; });
+}
+
+}  // namespace
+
+bool RunsAcross(const Plan& plan, const stage::Loop& row) {
+  if (!IsOfElements(row) || plan.kernel->HasAliases()) return false;
+  const LoopId lanes = LoopOf(row.body.back());
+  bool loads = false, stores = false;
+  ForEachPlace(row.body.back(), [&](const Place& p, bool writes) {
+    (writes ? stores : loads) |= GoesAcross(p, row.loop, lanes);
+  });
+  return loads && !stores && ConflictsOf(plan, row.body, row.body, {row.loop, lanes}).legal;
+}
+
 }  // namespace kiln

@@ -26,6 +26,10 @@ bool UsesNamesOf(const Stage& user, const Stage& of);
 /// Whether two stages may change places.
 bool Independent(const Plan& plan, const Stage& a, const Stage& b);
 
+/// Whether vectors take an element of each of many rows, side by side in the next turn of the loop
+/// around them, which may go on with the elements of these rows first.
+bool RunsAcross(const Plan& plan, const stage::Loop& row);
+
 /// Nests and elements: nothing that fails, waits or jumps.
 bool MayBePassed(const Stage& stage);
 

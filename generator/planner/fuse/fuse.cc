@@ -53,6 +53,27 @@ bool Merge(Plan& plan, Stages& list, size_t at, const Stage& second) {
   return true;
 }
 
+/// Whether vectors of the nest are transposed in registers, as neither side has few elements.
+bool IsTransposed(const Plan& plan, const Stage& nest) {
+  const auto is_long = [&](LoopId loop) {
+    return plan.SpaceOf(loop).extent.Constant().value_or(16) >= 16;
+  };
+  const auto* row = As<stage::Loop>(nest);
+  return row && RunsAcross(plan, *row) && is_long(row->loop) && is_long(LoopOf(row->body.back()));
+}
+
+/// The same, and all that can be joined then within. A nest whose vectors are transposed in
+/// registers stays apart from what these would have to leave them for.
+bool Join(Plan& plan, Stages& list, size_t at, const Stage& second) {
+  const bool transposed = IsTransposed(plan, list[at]) || IsTransposed(plan, second);
+  const Stage first = transposed ? list[at] : Stage();
+  if (!Merge(plan, list, at, second)) return false;
+  if (auto* loop = As<stage::Loop>(list[at])) FuseList(plan, loop->body);
+  if (!transposed || IsTransposed(plan, list[at])) return true;
+  list[at] = first;
+  return false;
+}
+
 /// A reduction in front of which stand values of the row that it has nothing to do with (such as
 /// how much what is kept from earlier steps fades) becomes part of the lanes before those.
 bool MergePastValues(Plan& plan, Stages& before, const Stage& reduce) {
@@ -75,9 +96,8 @@ bool MergePastRanges(Plan& plan, Stages& before, const Stage& nest) {
   const Stages ranges(begin, before.end());
   const Stage& former = before[at - 1];
   if (ConflictsOf(plan, {former}, ranges, {}).any) return false;
-  if (!Merge(plan, before, at - 1, nest)) return false;
+  if (!Join(plan, before, at - 1, nest)) return false;
   std::rotate(begin - 1, begin, before.end());
-  if (auto* loop = As<stage::Loop>(before.back())) FuseList(plan, loop->body);
   return true;
 }
 
@@ -104,7 +124,7 @@ bool MergePastOthers(Plan& plan, Stages& before, const Stage& nest) {
     const auto others = before.begin() + static_cast<std::ptrdiff_t>(at) + 1;
     const auto is_apart = [&](const Stage& other) { return Independent(plan, former, other); };
     if (GoesOnWith(plan, nest, former) && std::all_of(others, before.end(), is_apart) &&
-        Merge(plan, before, at, nest)) {
+        Join(plan, before, at, nest)) {
       std::rotate(others - 1, others, before.end());
       return true;
     }
@@ -119,11 +139,8 @@ void FuseList(Plan& plan, Stages& stages) {
     ForEachList(stage, [&](Stages& list) { FuseList(plan, list); });
     if (Is<stage::Reduce>(stage) && MergePastValues(plan, fused, stage)) continue;
     if (MergePastRanges(plan, fused, stage)) continue;
-    if ((!fused.empty() && Merge(plan, fused, fused.size() - 1, stage)) ||
-        MergePastOthers(plan, fused, stage)) {
-      if (auto* loop = As<stage::Loop>(fused.back())) FuseList(plan, loop->body);
-      continue;
-    }
+    if (!fused.empty() && Join(plan, fused, fused.size() - 1, stage)) continue;
+    if (MergePastOthers(plan, fused, stage)) continue;
     if (Is<stage::Dot>(stage)) SinkIntoDot(plan, fused, stage);
     fused.push_back(std::move(stage));
   }

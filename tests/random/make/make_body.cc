@@ -136,7 +136,10 @@ void Maker::Assertion(Block& to) {
     to.push_back({"assert " + dice_.Pick(texts) + ", \"it is in range\"", {}, {}, {}});
 }
 
-void Maker::Enter() { marks_.push_back({scope_.size(), refs_.size(), loops_.size()}); }
+void Maker::Enter() {
+  marks_.push_back({scope_.size(), refs_.size(), loops_.size()});
+  made_.clear();
+}
 
 /// Names of a block end with it; buffers do not, but hold nothing that later steps may read.
 void Maker::Leave() {
@@ -145,6 +148,7 @@ void Maker::Leave() {
   scope_.resize(mark.scope);
   loops_.resize(mark.loops);
   refs_.resize(std::min(refs_.size(), mark.refs));
+  made_.clear();
 }
 
 void Maker::Body() {

@@ -45,7 +45,8 @@ std::optional<Value> Maker::Reduced(DType dtype, const Extents& shape, int depth
 }
 
 /// What the ref may hold after that store, beside what it held.
-void Maker::Widen(RefInfo& ref, const Value& value, bool only) const {
+void Maker::Widen(RefInfo& ref, const Value& value, bool only) {
+  made_.clear();
   ref.facts.bound = only ? value.facts.bound : std::max(ref.facts.bound, value.facts.bound);
   ref.facts.grain = only ? value.facts.grain : std::min(ref.facts.grain, value.facts.grain);
   Fit(ref.facts, ref.dtype);
@@ -134,7 +135,8 @@ void Maker::StoreMasked(RefInfo& ref, const Region& window, Block& to) {
 }
 
 /// What is added up may be rounded.
-void Maker::Forget(RefInfo& ref) const {
+void Maker::Forget(RefInfo& ref) {
+  made_.clear();
   ref.facts.bound = kUnbounded;
   ref.facts.grain = 0;
   Fit(ref.facts, ref.dtype);

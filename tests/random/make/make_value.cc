@@ -279,9 +279,19 @@ Value Maker::Make(DType dtype, const Extents& shape, int depth) {
     auto value = (this->*rule.make)(dtype, shape, depth - 1);
     if (!value || !Broadcasts(value->shape, shape)) continue;
     if (need_same_ > 0 && !value->facts.same) continue;
+    if (dice_.Chance(0.3)) made_.push_back(*value);
     return *value;
   }
   return Leaf(dtype, shape);
+}
+
+/// What has been written before, as people do who give it no name.
+std::optional<Value> Maker::MakeAgain(DType dtype, const Extents& shape, int) {
+  std::vector<Value> fit;
+  for (const Value& value : made_)
+    if (value.dtype == dtype && Broadcasts(value.shape, shape)) fit.push_back(value);
+  if (fit.empty()) return std::nullopt;
+  return dice_.Pick(fit);
 }
 
 std::optional<Value> Maker::MakeHost(DType dtype, const Extents&, int) {
@@ -351,6 +361,7 @@ const std::vector<Maker::Rule>& Maker::Rules() {
       {{"function broadcast"}, 0.2, Always, &Maker::MakeBroadcast},
       {{"function first", "function last"}, 0.6, IsBool, &Maker::MakeVisit},
       {{"function steps"}, 0.6, Always, &Maker::MakeHost},
+      {{}, 1.5, Always, &Maker::MakeAgain},
   };
   return rules;
 }

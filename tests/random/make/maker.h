@@ -222,6 +222,7 @@ class Maker {
   std::optional<Value> MakeBroadcast(DType dtype, const Extents& shape, int depth);
   std::optional<Value> MakeVisit(DType dtype, const Extents& shape, int depth);
   std::optional<Value> MakeHost(DType dtype, const Extents& shape, int depth);
+  std::optional<Value> MakeAgain(DType dtype, const Extents& shape, int depth);
   /// A reduced dimension, put back into `shape` at *axis.
   Extents Grown(const Extents& shape, size_t* axis);
   Extent AnyExtent();
@@ -263,8 +264,8 @@ class Maker {
                  int depth);
   std::optional<Value> Reduced(DType dtype, const Extents& shape, int depth);
   Value SmallValue(const RefInfo& ref);
-  void Widen(RefInfo& ref, const Value& value, bool only) const;
-  void Forget(RefInfo& ref) const;
+  void Widen(RefInfo& ref, const Value& value, bool only);
+  void Forget(RefInfo& ref);
   std::string FirstOf(size_t from);
   std::string LastOf(size_t from);
   void Enter();
@@ -296,6 +297,7 @@ class Maker {
   std::set<std::string> inits_;  // outputs that start as something, or keep it where no step comes
   std::vector<Value> scope_;     // lets, loop variables as values, host scalars
   std::vector<Value> loops_;     // loop variables: weak integers below an extent
+  std::vector<Value> made_;      // values that may be written once more, as nothing has changed
   std::vector<size_t> output_axes_;  // by output: how many axes of the grid it walks
   std::vector<Mark> marks_;
   int need_same_ = 0;  // > 0: what is made decides something

@@ -10,25 +10,6 @@
 namespace kiln {
 namespace {
 
-/// `for row { …; for lane { … } }` of elements alone: names of a row, then its lanes.
-bool IsOfElements(const stage::Loop& row) {
-  if (row.body.empty()) return false;
-  const auto defines = [](const Stage& s) { return Is<stage::Define>(s); };
-  const auto* lanes = As<stage::Lanes>(row.body.back());
-  return lanes && std::all_of(row.body.begin(), row.body.end() - 1, defines) &&
-         std::all_of(lanes->body.begin(), lanes->body.end(),
-                     [](const Stage& s) { return Is<stage::Define, stage::Store>(s); });
-}
-
-/// Whether lanes are in different rows of the buffer, and neighbours are in different turns of
-/// `row`.
-bool GoesAcross(const Place& place, LoopId row, LoopId lanes) {
-  if (place.at.size() < 2 || place.at.back().loop != row || place.at.back().stride != 1)
-    return false;
-  return std::any_of(place.at.begin(), place.at.end() - 1,
-                     [&](const Coordinate& c) { return c.loop == lanes; });
-}
-
 /// Whether nothing but the column changes from turn to turn, and nothing but the row from lane to
 /// lane.
 bool IsColumnOfRows(const Plan& plan, const Place& place, LoopId row, LoopId lanes) {
@@ -54,16 +35,6 @@ std::vector<Place> ColumnsOf(const Plan& plan, const Stages& stages, LoopId row,
   return columns;
 }
 
-bool MayTurn(const Plan& plan, const stage::Loop& row) {
-  if (plan.kernel->HasAliases()) return false;
-  const LoopId lanes = LoopOf(row.body.back());
-  bool loads = false, stores = false;
-  ForEachPlace(row.body.back(), [&](const Place& p, bool writes) {
-    (writes ? stores : loads) |= GoesAcross(p, row.loop, lanes);
-  });
-  return loads && !stores && ConflictsOf(plan, row.body, row.body, {row.loop, lanes}).legal;
-}
-
 /// for row { names; for lane { … } } becomes
 /// for as many rows as lanes { for lane { for each row { names; … } } }
 Stage Turned(const Plan& plan, Span span, stage::Loop& row) {
@@ -85,10 +56,37 @@ Stage Turned(const Plan& plan, Span span, stage::Loop& row) {
   return {span, stage::Rows{row.loop, {std::move(nest)}, /*as_lanes=*/true}};
 }
 
+/// `for a { for b { … { for lane { … } } } }`, nothing else within each: the loop that the columns
+/// of rows are taken by becomes the innermost, if it is another.
+void BringRowIn(const Plan& plan, Stage& stage) {
+  std::vector<LoopId> outer;  // all but the innermost
+  auto* innermost = As<stage::Loop>(stage);
+  while (innermost->body.size() == 1 && Is<stage::Loop>(innermost->body.front())) {
+    outer.push_back(innermost->loop);
+    innermost = As<stage::Loop>(innermost->body.front());
+  }
+  if (RunsAcross(plan, *innermost)) return;
+  const auto row = std::find_if(outer.begin(), outer.end(), [&](LoopId loop) {
+    return RunsAcross(plan, stage::Loop{loop, innermost->body});
+  });
+  if (row == outer.end()) return;
+  std::vector<LoopId> loops = outer;
+  loops.push_back(innermost->loop);
+  if (!ConflictsOf(plan, innermost->body, innermost->body, loops).legal) return;
+  std::rotate(loops.begin() + (row - outer.begin()), loops.begin() + (row - outer.begin()) + 1,
+              loops.end());
+  auto* nest = As<stage::Loop>(stage);
+  for (const LoopId loop : loops) {
+    nest->loop = loop;
+    if (nest != innermost) nest = As<stage::Loop>(nest->body.front());
+  }
+}
+
 void Turn(Plan& plan, Stages& stages) {
   for (Stage& stage : stages) {
     auto* row = As<stage::Loop>(stage);
-    if (row && IsOfElements(*row) && MayTurn(plan, *row))
+    if (row) BringRowIn(plan, stage);
+    if (row && RunsAcross(plan, *row))
       stage = Turned(plan, stage.span, *row);
     else
       ForEachList(stage, [&](Stages& list) { Turn(plan, list); });
