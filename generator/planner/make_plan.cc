@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "generator/plan/verify.h"
+#include "generator/planner/rewrite/apart.h"
 #include "generator/planner/rewrite/as_one.h"
 #include "generator/planner/rewrite/concats.h"
 #include "generator/planner/rewrite/divided.h"
@@ -12,7 +13,6 @@
 #include "generator/planner/rewrite/moves.h"
 #include "generator/planner/rewrite/named_once.h"
 #include "generator/planner/rewrite/one_place.h"
-#include "generator/planner/rewrite/turned.h"
 
 namespace kiln {
 
@@ -20,7 +20,7 @@ std::shared_ptr<const Kernel> RewrittenForPlan(const Kernel& of) {
   std::shared_ptr<const Kernel> kernel;
   for (const auto rewrite :
        {WithRepeatedValuesNamed, WithOnePlaceOfMasks, WithConcatsInPlace, WithMovesInPlace,
-        WithTransposesApart, WithDividedDimensions, WithNeighboursAsOne, WithJoinedDimensions}) {
+        WithMovesApart, WithDividedDimensions, WithNeighboursAsOne, WithJoinedDimensions}) {
     if (auto rewritten = rewrite(kernel ? *kernel : of)) kernel = std::move(rewritten);
   }
   return kernel;

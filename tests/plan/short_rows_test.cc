@@ -53,6 +53,23 @@ TEST_CASE("Rows that are stored whole are stored at once, behind all that they a
   }
 }
 
+TEST_CASE("So are rows that one dimension has one after the other") {
+  const auto plan = [](const std::string& body) {
+    return ToString(*PlanOf("kernel: k\ninputs:\n  x: f32[3, n]\noutputs:\n  y: {init: 0, array: "
+                            "\"f32[3 * n]\"}\n  z: {init: 0, array: \"f32[3, n, 3]\"}\nbody: |\n" +
+                            body)
+                         .plan);
+  };
+  const std::string turns = plan(
+      "  y = reshape(concat([expand(x[2], 1), expand(x[1], 1), "
+      "expand(x[0] * 2.0, 1)], axis=1), [3 * n])\n");
+  INFO(turns);
+  CHECK(Has(turns, "y[i0 * 3 + 0] and those behind it = x[2, i0], x[1, i0], *(x[0, i0], 2.0)"));
+  const std::string two = plan("  y[0:3*n:3] = x[0]\n  y[1:3*n:3] = x[1]\n");
+  INFO(two);
+  CHECK(!Has(two, "behind it"));
+}
+
 TEST_CASE("Elements of rows may be of images that a loop chooses") {
   const std::string plan = ToString(
       *PlanOf(

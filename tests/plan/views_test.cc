@@ -112,8 +112,8 @@ TEST_CASE("rolled lines are read by vectors") {
   };
   CHECK(by_lanes("y", "roll(z, 3, axis=1) + z"));
   CHECK(by_lanes("y", "roll(z, at[0], axis=1) + z"));
-  // Every other element of a rolled line is no vector of it.
-  CHECK_FALSE(by_lanes("y[:, 0:4]", "roll(z, 3, axis=1)[:, 0:8:2] + z[:, 0:4]"));
+  // Every other element of a rolled line is no vector of it, but one of its copy.
+  CHECK(by_lanes("y[:, 0:4]", "roll(z, 3, axis=1)[:, 0:8:2] + z[:, 0:4]"));
 }
 
 TEST_CASE("what may change after it was read is copied") {

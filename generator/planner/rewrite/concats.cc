@@ -74,6 +74,39 @@ bool IsOfConcat(const Node& node) {
   return origin != nullptr && origin->op == Op::kConcat;
 }
 
+/// `repeat(x, 2, axis=-1)`, a few times: as a concatenation of parts that are stored by turns;
+/// null: it is something else.
+NodePtr AsConcat(const Node& reshape) {
+  constexpr int64_t kMostTurns = 8;
+  if (reshape.op != Op::kReshape || reshape.args[0]->op != Op::kBroadcast) return nullptr;
+  const Node& repeated = *reshape.args[0];
+  const NodePtr& part = repeated.args[0];
+  const size_t rank = repeated.shape.size();
+  const std::optional<int64_t> times =
+      repeated.shape.empty() ? 0 : repeated.shape.back().Constant();
+  if (rank < 2 || rank != part->shape.size() || !part->shape.back().IsOne() || !times ||
+      *times < 2 || *times > kMostTurns || repeated.shape[rank - 2].IsOne() ||
+      !std::equal(part->shape.begin(), part->shape.end() - 1, repeated.shape.begin()))
+    return nullptr;
+  Node concat = TileNode(Op::kConcat, repeated.dtype, repeated.shape, repeated.span,
+                         std::vector<NodePtr>(static_cast<size_t>(*times), part));
+  concat.axes = {static_cast<int>(rank) - 1};
+  return PartsAlong(
+             TileNode(Op::kReshape, reshape.dtype, reshape.shape, reshape.span, {Share(concat)}))
+                 .value_or(Parts{})
+                 .by_turns
+             ? kiln::Reshaped(Share(std::move(concat)), reshape.shape)
+             : nullptr;
+}
+
+NodePtr WithConcats(const NodePtr& node) {
+  if (node->op == Op::kDot) return node;
+  Node with = *node;
+  for (NodePtr& arg : with.args) arg = WithConcats(arg);
+  if (NodePtr concat = AsConcat(with)) return concat;
+  return with.args == node->args ? node : Share(std::move(with));
+}
+
 class ConcatsInPlace {
  public:
   explicit ConcatsInPlace(const Kernel& kernel) : kernel_(kernel), times_read_(TimesRead(kernel)) {}
@@ -89,6 +122,10 @@ class ConcatsInPlace {
 
  private:
   Actions Rewritten(Actions actions) {
+    for (Action& action : actions) {
+      if (NodePtr* const value = ValueOf(action))
+        changed_ |= *value != std::exchange(*value, WithConcats(*value));
+    }
     for (size_t k = 0; k < actions.size(); ++k) {
       const auto* define = As<action::Define>(actions[k]);
       const std::optional<size_t> reader = define ? ReaderOf(*define, actions, k) : std::nullopt;

@@ -22,13 +22,30 @@ TEST_CASE("Parts of one element are stored by turns") {
     const std::string plan = PlanOfParts(std::string(kByTurns) + body);
     INFO(plan);
     CHECK(!Has(plan, "value "));
-    CHECK(Has(plan, "* 2 + 0] = "));
-    CHECK(Has(plan, "* 2 + 1] = "));
+    CHECK(Has(plan, "* 2 + 0] and those behind it = "));
   }
   const std::string rows =
       PlanOfParts("  z = reshape(concat([expand(a, 1), expand(b, 1)], axis=1), [16, 16])\n");
   INFO(rows);
   CHECK(!Has(rows, "value "));
+}
+
+TEST_CASE("What is repeated along lanes a few times is stored by turns") {
+  const auto plan = [](const std::string& body) {
+    return ToString(*PlanOf("kernel: k\ninputs:\n  a: f32[8, 16]\n  w: f32[32, 32]\noutputs:\n  y: "
+                            "{init: 0, array: \"f32[8, 32]\"}\n  z: {init: 0, array: \"f32[8, "
+                            "256]\"}\nbody: |\n" +
+                            body)
+                         .plan);
+  };
+  const std::string twice = plan("  y = repeat(a * 2.0, 2, axis=1) + 1.0\n");
+  INFO(twice);
+  CHECK(!Has(twice, "value "));
+  CHECK(Has(twice, "y[i0, i1 * 2 + 0] and those behind it = "));
+  CHECK(Has(plan("  y = w[0:8] * repeat(flip(a, 1), 2, axis=1)\n"), "* 2 + 0] and those behind"));
+  CHECK(!Has(plan("  z = repeat(a, 16, axis=1)\n"), "* 16 + 0]"));
+  CHECK(!Has(plan("  y = repeat(a[0:4], 2, axis=0)[:, 0:1] + w[0:8]\n"), "* 2 + 0]"));
+  CHECK(!Has(plan("  y = dot(repeat(a, 2, axis=1), w)\n"), "* 2 + 0]"));
 }
 
 TEST_CASE("What is done to all elements is done to those of each part") {

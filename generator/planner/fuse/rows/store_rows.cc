@@ -11,24 +11,42 @@
 namespace kiln {
 namespace {
 
-/// The element that a statement stores, named by a constant, of rows that lanes have one each of.
-std::optional<int64_t> ElementOf(const Plan& plan, const stage::Store& store, LoopId lanes) {
+constexpr int64_t kMostOfRow = 8;
+
+/// One of a short row's elements, which lie side by side.
+struct OfRow {
+  int64_t element = 0;
+  int64_t count = 0;  // of the row
+};
+
+/// The element that a statement stores, named by a constant, of rows that lanes have one each of:
+/// `o[i, lane, 2]`, or `o[i, lane * 4 + 2]`.
+std::optional<OfRow> ElementOf(const Plan& plan, const stage::Store& store, LoopId lanes) {
   const std::vector<Coordinate>& at = store.place.at;
-  const DType type = plan[store.place.buffer].dtype;
-  if (store.mask || !store.row.empty() || at.size() < 2 || IsPacked(type) || type == DType::kBool)
+  const Buffer& buffer = plan[store.place.buffer];
+  if (store.mask || !store.row.empty() || at.empty() || IsPacked(buffer.dtype) ||
+      buffer.dtype == DType::kBool || at.back().around)
     return std::nullopt;
-  const Coordinate &row = at[at.size() - 2], &element = at.back();
-  if (row.loop != lanes || row.stride != 1 || row.around || element.loop || element.around)
-    return std::nullopt;
-  if (!element.offset) return 0;
-  const auto* constant = As<element::Constant>(element.offset);
-  return constant ? std::optional(constant->int_value) : std::nullopt;
+  const Coordinate& last = at.back();
+  const auto* constant = last.offset ? As<element::Constant>(last.offset) : nullptr;
+  if (last.offset && !constant) return std::nullopt;
+  OfRow of{constant ? constant->int_value : 0, last.stride};
+  if (last.loop == lanes) {
+    if (!AreNeighbours(plan, store.place, lanes, last.stride)) return std::nullopt;
+  } else {
+    if (last.loop || at.size() < 2) return std::nullopt;
+    const Coordinate& row = at[at.size() - 2];
+    if (row.loop != lanes || row.stride != 1 || row.around) return std::nullopt;
+    of.count = buffer.extents.back().Constant().value_or(0);
+  }
+  const bool is_short = of.count >= 2 && of.count <= kMostOfRow;
+  return is_short && of.element >= 0 && of.element < of.count ? std::optional(of) : std::nullopt;
 }
 
 /// Whether nothing but the element may differ.
 bool AreOfOneRow(const Place& a, const Place& b) {
   Place x = a, y = b;
-  x.at.back() = y.at.back() = {};
+  x.at.back().offset = y.at.back().offset = nullptr;
   return SamePlace(x, y);
 }
 
@@ -44,20 +62,17 @@ bool Reads(const Plan& plan, const Stage& stage, BufferId buffer) {
 /// The statements that store all elements of the rows of `first`, in the order of the elements;
 /// none: not all are stored, or something is read there in between.
 std::vector<size_t> ColumnsFrom(const Plan& plan, const stage::Lanes& lanes, size_t first) {
-  constexpr int64_t kMostElements = 8;
-  const Place& place = As<stage::Store>(lanes.body[first])->place;
-  const Buffer& buffer = plan[place.buffer];
-  const int64_t count = buffer.extents.back().Constant().value_or(0);
-  if (count < 2 || count > kMostElements) return {};
-  std::vector<std::optional<size_t>> found(static_cast<size_t>(count));
-  int64_t missing = count;
+  const stage::Store& one = *As<stage::Store>(lanes.body[first]);
+  const Place& place = one.place;
+  int64_t missing = ElementOf(plan, one, lanes.loop)->count;
+  std::vector<std::optional<size_t>> found(static_cast<size_t>(missing));
   for (size_t k = first; k < lanes.body.size(); ++k) {
     const auto* store = As<stage::Store>(lanes.body[k]);
     if (k > first && Reads(plan, lanes.body[k], place.buffer)) return {};
     if (!store || RootOf(plan, store->place.buffer) != RootOf(plan, place.buffer)) continue;
-    const std::optional<int64_t> element = ElementOf(plan, *store, lanes.loop);
-    if (!element || *element < 0 || *element >= count || !AreOfOneRow(place, store->place) ||
-        std::exchange(found[static_cast<size_t>(*element)], k))
+    const std::optional<OfRow> of = ElementOf(plan, *store, lanes.loop);
+    if (!of || !AreOfOneRow(place, store->place) ||
+        std::exchange(found[static_cast<size_t>(of->element)], k))
       return {};
     if (--missing == 0) break;
   }

@@ -1,4 +1,4 @@
-#include "generator/planner/rewrite/turned.h"
+#include "generator/planner/rewrite/apart.h"
 
 #include <algorithm>
 #include <map>
@@ -186,10 +186,25 @@ bool IsScattered(const Node& node, bool regrouped = false) {
                      [&](const NodePtr& arg) { return IsScattered(*arg, regrouped); });
 }
 
+/// Whether elements along which lanes run go on with the first behind the last.
+bool RunsAround(const Node& node) {
+  if (node.op == Op::kRoll) return HasAxis(node, node.shape.size() - 1);
+  return IsPointwise(node) && std::any_of(node.args.begin(), node.args.end(),
+                                          [](const NodePtr& arg) { return RunsAround(*arg); });
+}
+
+/// Whether vectors can do what a node does to lanes, or what is done to these before, not both.
+bool NeedsMemory(const Node& node) {
+  if (Turns(node)) return IsScattered(*node.args[0]);
+  const bool leaves_order = (node.op == Op::kFlip && HasAxis(node, node.shape.size() - 1)) ||
+                            (node.op == Op::kSlice && LeavesLanesOut(node));
+  return leaves_order && RunsAround(*node.args[0]);
+}
+
 /// The statements of one list.
-class TransposesApart {
+class MovesApart {
  public:
-  explicit TransposesApart(Kernel* kernel) : kernel_(*kernel), numbers_(*kernel) {}
+  explicit MovesApart(Kernel* kernel) : kernel_(*kernel), numbers_(*kernel) {}
 
   bool Rewrite(Actions& actions) {
     for (size_t k = 0; k < actions.size(); ++k) {
@@ -198,9 +213,8 @@ class TransposesApart {
         Rewrite(store->value);
         if (store->mask) Rewrite(store->mask);
       }
-      ChangeBlocks(actions[k], [this](Actions& block) {
-        changed_ |= TransposesApart(&kernel_).Rewrite(block);
-      });
+      ChangeBlocks(actions[k],
+                   [this](Actions& block) { changed_ |= MovesApart(&kernel_).Rewrite(block); });
       numbers_.Pass(actions[k]);
       actions.insert(actions.begin() + static_cast<std::ptrdiff_t>(k), lets_.begin(), lets_.end());
       k += lets_.size();
@@ -221,11 +235,9 @@ class TransposesApart {
     Node with = *node;
     for (NodePtr& arg : with.args) arg = Apart(arg);
     if (const NodePtr folded = FoldedFirst(with)) return folded;
-    if (LooksAcross(with)) {
+    if (LooksAcross(with))
       for (NodePtr& arg : with.args) arg = WithNamedTransposes(arg);
-    } else if (Turns(with) && IsScattered(*with.args[0])) {
-      with.args = {Named(with.args[0])};
-    }
+    if (NeedsMemory(with)) with.args[0] = Named(with.args[0]);
     return with.args == node->args ? node : Share(std::move(with));
   }
 
@@ -255,7 +267,7 @@ class TransposesApart {
     if (!added) return name->second;
     Node read = TileNode(Op::kLocal, value->dtype, value->shape, value->span, {});
     read.index = static_cast<int>(kernel_.locals.size());
-    kernel_.locals.push_back({"turned", value->span, value->dtype, value->shape});
+    kernel_.locals.push_back({"moved", value->span, value->dtype, value->shape});
     kernel_.locals.back().kind = Local::Kind::kLet;
     lets_.push_back({value->span, action::Define{read.index, value}});
     return name->second = Share(std::move(read));
@@ -270,10 +282,10 @@ class TransposesApart {
 
 }  // namespace
 
-std::shared_ptr<const Kernel> WithTransposesApart(const Kernel& of) {
+std::shared_ptr<const Kernel> WithMovesApart(const Kernel& of) {
   auto kernel = std::make_shared<Kernel>(of);
-  const bool body = TransposesApart(kernel.get()).Rewrite(kernel->body);
-  const bool epilogue = TransposesApart(kernel.get()).Rewrite(kernel->epilogue);
+  const bool body = MovesApart(kernel.get()).Rewrite(kernel->body);
+  const bool epilogue = MovesApart(kernel.get()).Rewrite(kernel->epilogue);
   return body || epilogue ? kernel : nullptr;
 }
 

@@ -52,8 +52,8 @@ TEST_CASE("transposes of several orders have no dimension in common") {
            "  o = sum(transpose(t, [2, 1, 0]) - transpose(t, [2, 0, 1]), axis=2)\n")
            .plan);
   INFO(plan);
-  CHECK(Has(plan, "turned#1 = t[i2, i1, i0]"));
-  CHECK(Has(plan, "turned#2 = t[i1, i2, i0]"));
+  CHECK(Has(plan, "moved#1 = t[i2, i1, i0]"));
+  CHECK(Has(plan, "moved#2 = t[i1, i2, i0]"));
 }
 
 TEST_CASE("masks by position are those of the argument's own positions") {
@@ -91,17 +91,27 @@ TEST_CASE("the loop that columns are taken by is the innermost") {
   CHECK(Has(plan, "transposes t[i2, i1, i0]"));
 }
 
+TEST_CASE("what runs around has memory of its own where a flip or steps read it") {
+  const auto has_memory = [](const std::string& body) {
+    return Has(PlanOfTurned(body), "value moved#");
+  };
+  CHECK(has_memory("  y = flip(roll(y, 3, axis=1) * 2.0, 1)\n"));
+  CHECK(has_memory("  q[0, :, 0:16] = roll(y, i, axis=1)[:, 0:32:2]\n"));
+  CHECK(!has_memory("  y = flip(roll(y, 3, axis=1), 0)\n"));
+  CHECK(!has_memory("  y = flip(roll(y, 3, axis=0), 1)\n"));
+}
+
 TEST_CASE("one name is enough for all that read the same transpose") {
   const std::string plan =
       PlanOfTurned("  y = flip(x.T, 0) + roll(x.T, 1, axis=1)\n  y += flip(x.T, 1)\n");
   INFO(plan);
-  CHECK(Has(plan, "value turned#"));
+  CHECK(Has(plan, "value moved#"));
   CHECK(plan.find("transposes ") == plan.rfind("transposes "));
 }
 
 TEST_CASE("transposes of few elements, or that leave lanes as they are, stay where they are") {
-  CHECK(!Has(PlanOfTurned("  o = flip(p.T, 0)\n"), "turned"));
-  CHECK(!Has(PlanOfTurned("  h = flip(transpose(b, [1, 0, 2]), 0)\n"), "turned"));
+  CHECK(!Has(PlanOfTurned("  o = flip(p.T, 0)\n"), "moved"));
+  CHECK(!Has(PlanOfTurned("  h = flip(transpose(b, [1, 0, 2]), 0)\n"), "moved"));
 }
 
 }  // namespace
