@@ -5,38 +5,44 @@
 namespace kiln {
 namespace {
 
-/// How often something reads a buffer, and how often that is a dot of bf16 as its A.
-struct Reads {
-  int all = 0, by_dots = 0;
+/// How often something reads a buffer, and how often that is a dot of bf16 as its A; how often
+/// something sets it, and how often by elements that may have another type.
+struct TimesUsed {
+  int reads = 0, by_dots = 0;
+  int writes = 0, by_stores = 0;
+
+  bool AreOfOneDot() const { return reads > 0 && reads == by_dots && writes == by_stores; }
 };
 
-Table<Reads, Buffer> CountReads(const Plan& plan) {
-  Table<Reads, Buffer> reads(plan.buffers.size());
+Table<TimesUsed, Buffer> CountUses(const Plan& plan) {
+  Table<TimesUsed, Buffer> uses(plan.buffers.size());
   for (const BodyPlan& body : plan.bodies) {
     ForEachPlace(body.stages, [&](const Place& place, bool writes) {
-      if (!writes) ++reads[RootOf(plan, place.buffer)].all;
+      TimesUsed& use = uses[RootOf(plan, place.buffer)];
+      ++(writes ? use.writes : use.reads);
       // Another shape of a buffer has its type.
-      if (RootOf(plan, place.buffer) != place.buffer) ++reads[RootOf(plan, place.buffer)].all;
+      if (RootOf(plan, place.buffer) != place.buffer) ++use.reads;
     });
     ForEachStage(body.stages, [&](const Stage& stage) {
+      if (const auto* store = As<stage::Store>(stage)) ++uses[store->place.buffer].by_stores;
       const auto* pack = As<stage::Pack>(stage);
       if (!pack || pack->value) return;
       const Panels& panels = plan[pack->panels];
       if (panels.side == Side::kA && panels.element == DType::kBF16)
-        ++reads[pack->place.buffer].by_dots;
+        ++uses[pack->place.buffer].by_dots;
     });
   }
-  return reads;
+  return uses;
 }
 
 }  // namespace
 
 void NarrowValues(Plan& plan) {
-  const Table<Reads, Buffer> reads = CountReads(plan);
+  const Table<TimesUsed, Buffer> uses = CountUses(plan);
   for (const BufferId b : plan.buffers.ids()) {
     Buffer& buffer = plan.buffers[b];
     if (!IsTemp(plan, b) || buffer.dtype != DType::kF32) continue;
-    if (reads[b].all == 0 || reads[b].all != reads[b].by_dots) continue;
+    if (!uses[b].AreOfOneDot()) continue;
     buffer.dtype = DType::kBF16;
     for (BodyPlan& body : plan.bodies) {
       ChangeStages(body.stages, [&](Stage& stage) {

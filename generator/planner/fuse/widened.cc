@@ -17,7 +17,7 @@ struct Widened {
 };
 
 /// A cast to f32 of an element of a narrower input that stays the same, in the same loops as what
-/// it is stored to.
+/// it is stored to, and in the same order.
 bool IsWidenedInput(const Plan& plan, const Element& value, const Place& stored) {
   const auto* cast = AsOp(value, Op::kCast);
   const Place* from = cast && value.dtype == DType::kF32 ? LoadedBy(*cast->args[0]) : nullptr;
@@ -25,6 +25,9 @@ bool IsWidenedInput(const Plan& plan, const Element& value, const Place& stored)
   if (!ref || ref->role != Role::kInput || plan.kernel->HasAliases()) return false;
   const DType narrow = cast->args[0]->dtype;
   if (narrow != DType::kBF16 && narrow != DType::kF16) return false;
+  if (from->at.empty() || stored.at.empty()) return false;
+  const LoopId last = from->at.back().loop;
+  if (last && last != stored.at.back().loop) return false;
   return std::all_of(from->at.begin(), from->at.end(), [&](const Coordinate& c) {
     const auto same = [&](const Coordinate& other) { return other.loop == c.loop; };
     return c.IsPlain() && (!c.loop || std::any_of(stored.at.begin(), stored.at.end(), same));

@@ -294,8 +294,11 @@ struct Whole : AtLanes<D, Whole<D>> {
 
   template <typename T>
   HWY_INLINE auto LoadReversed(const T* p) const {
-    if constexpr (sizeof(T) < 4) {
+    if constexpr (!kMayPick<T>) {
       return this->LoadStrided(p, -1);
+    } else if constexpr (sizeof(T) < 4) {
+      const auto v = Load(p - (hn::Lanes(D()) - 1));
+      return hn::Reverse(hn::DFromV<decltype(v)>(), v);
     } else {
       const TagFor<RawBits<T>, D> d;
       return FromStorage<T>(hn::Reverse(d, hn::LoadU(d, RawPointer(p) - (hn::Lanes(d) - 1))));

@@ -185,6 +185,10 @@ struct Chains {
     const typename Fold::Op op{};
     return Fold::End(FoldVector(op, op(op(sum_0, sum_1), op(sum_2, sum_3))));
   }
+  /// The same where the others are as they started.
+  HWY_INLINE typename Fold::Total TotalOfFirst() const {
+    return Fold::End(FoldVector(typename Fold::Op(), sum_0));
+  }
 
  private:
   template <size_t kChain>
@@ -247,6 +251,9 @@ HWY_INLINE auto FoldLanes(D d, size_t count, const Fn& fn) {
       fn(Part<D>(lanes), i,
          [&](auto... v) KILN_INLINE_ATTR { (chains.template AddFirst<1>(v, lanes), ...); });
     }
+    // Of a short row that takes as long as all else.
+    if (__builtin_constant_p(count) && count < 4 * n && count % n == 0)
+      return std::tuple(chains.TotalOfFirst()...);
     return std::tuple(chains.Total()...);
   });
 }

@@ -235,7 +235,31 @@ void CheckAll(D d) {
   }
 }
 
+/// A number of elements that the compiler knows gives the bits of one that it does not know.
+template <size_t kCount>
+void CheckKnownCount() {
+  for (const float first : {-0.0f, 1.0f / 3, std::numeric_limits<float>::quiet_NaN()}) {
+    const Room<float> in(kCount);
+    for (size_t i = 0; i < kCount; ++i) *in(i) = first - static_cast<float>(i) / 7;
+    volatile size_t unknown = kCount;
+    const size_t count = unknown;
+    const auto load = [&](auto at, size_t i) HWY_ATTR { return at.Load(in(i)); };
+    Expect(
+        Same(SumLanes<float>(kFloats, kCount, load), SumLanes<float>(kFloats, count, load)) &&
+            Same(ProdLanes<float>(kFloats, kCount, load), ProdLanes<float>(kFloats, count, load)) &&
+            Same(MaxLanes<float>(kFloats, kCount, load), MaxLanes<float>(kFloats, count, load)) &&
+            Same(MinLanes<float>(kFloats, kCount, load), MinLanes<float>(kFloats, count, load)),
+        Named<float>("known", kCount));
+  }
+}
+
 void TestReduce() {
+  CheckKnownCount<4>();
+  CheckKnownCount<8>();
+  CheckKnownCount<16>();
+  CheckKnownCount<24>();
+  CheckKnownCount<32>();
+  CheckKnownCount<48>();
   ForEachType([](auto type) {
     using T = decltype(type);
     if constexpr (!std::is_same_v<T, bool>) {
