@@ -18,9 +18,9 @@ namespace kiln {
 
 std::shared_ptr<const Kernel> RewrittenForPlan(const Kernel& of) {
   std::shared_ptr<const Kernel> kernel;
-  for (const auto rewrite :
-       {WithRepeatedValuesNamed, WithOnePlaceOfMasks, WithConcatsInPlace, WithMovesInPlace,
-        WithMovesApart, WithDividedDimensions, WithNeighboursAsOne, WithJoinedDimensions}) {
+  for (const auto rewrite : {WithRepeatsByTurns, WithRepeatedValuesNamed, WithOnePlaceOfMasks,
+                             WithConcatsInPlace, WithMovesInPlace, WithMovesApart,
+                             WithDividedDimensions, WithNeighboursAsOne, WithJoinedDimensions}) {
     if (auto rewritten = rewrite(kernel ? *kernel : of)) kernel = std::move(rewritten);
   }
   return kernel;

@@ -1,6 +1,7 @@
 #include "generator/planner/rewrite/concats.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "generator/ir/tile_node.h"
@@ -99,10 +100,10 @@ NodePtr AsConcat(const Node& reshape) {
              : nullptr;
 }
 
-NodePtr WithConcats(const NodePtr& node) {
+NodePtr ByTurns(const NodePtr& node) {
   if (node->op == Op::kDot) return node;
   Node with = *node;
-  for (NodePtr& arg : with.args) arg = WithConcats(arg);
+  for (NodePtr& arg : with.args) arg = ByTurns(arg);
   if (NodePtr concat = AsConcat(with)) return concat;
   return with.args == node->args ? node : Share(std::move(with));
 }
@@ -122,10 +123,6 @@ class ConcatsInPlace {
 
  private:
   Actions Rewritten(Actions actions) {
-    for (Action& action : actions) {
-      if (NodePtr* const value = ValueOf(action))
-        changed_ |= *value != std::exchange(*value, WithConcats(*value));
-    }
     for (size_t k = 0; k < actions.size(); ++k) {
       const auto* define = As<action::Define>(actions[k]);
       const std::optional<size_t> reader = define ? ReaderOf(*define, actions, k) : std::nullopt;
@@ -184,6 +181,20 @@ class ConcatsInPlace {
 };
 
 }  // namespace
+
+std::shared_ptr<const Kernel> WithRepeatsByTurns(const Kernel& of) {
+  auto kernel = std::make_shared<Kernel>(of);
+  bool changed = false;
+  const std::function<void(Action&)> rewrite = [&](Action& action) {
+    ChangeExpressions(
+        action, [&](NodePtr& value) { changed |= value != std::exchange(value, ByTurns(value)); });
+    ChangeBlocks(action,
+                 [&](Actions& block) { std::for_each(block.begin(), block.end(), rewrite); });
+  };
+  for (Actions* actions : {&kernel->body, &kernel->epilogue})
+    std::for_each(actions->begin(), actions->end(), rewrite);
+  return changed ? kernel : nullptr;
+}
 
 std::shared_ptr<const Kernel> WithConcatsInPlace(const Kernel& kernel) {
   return ConcatsInPlace(kernel).Run();

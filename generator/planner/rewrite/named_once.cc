@@ -37,11 +37,15 @@ Worth WorthOf(const Node& node) {
   }
 }
 
+/// Whether an operation reads all elements of its argument, and none in the place of its own.
+bool Permutes(Op op) { return op == Op::kRoll || op == Op::kFlip || op == Op::kTranspose; }
+
 /// Where a value is computed.
 struct Place {
   size_t statement = 0;
   const Node* node = nullptr;
-  const Node* pass = nullptr;  // what waits for all of its elements; null: the statement
+  const Node* pass =
+      nullptr;  // what reads it, all at once or in another order; null: the statement
 
   bool IsInPassOf(const Place& other) const {
     return statement == other.statement && pass == other.pass;
@@ -116,7 +120,7 @@ class RepeatedValues {
     tree.worth = WorthOf(*node);
     place.node = node.get();
     Place within = place;
-    if (tree.worth == Worth::kOnce) within.pass = node.get();
+    if (tree.worth == Worth::kOnce || Permutes(node->op)) within.pass = node.get();
     const size_t surely = ClassOf(node->op) == OpClass::kLazy ? 1 : node->args.size();
     for (size_t k = 0; k < surely; ++k) {
       const Tree arg = Count(node->args[k], within, numbers, values);

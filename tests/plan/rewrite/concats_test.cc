@@ -43,6 +43,8 @@ TEST_CASE("What is repeated along lanes a few times is stored by turns") {
   CHECK(!Has(twice, "value "));
   CHECK(Has(twice, "y[i0, i1 * 2 + 0] and those behind it = "));
   CHECK(Has(plan("  y = w[0:8] * repeat(flip(a, 1), 2, axis=1)\n"), "* 2 + 0] and those behind"));
+  const std::string sorted = plan("  y = repeat(sort(a, axis=1), 2, axis=1)\n");
+  CHECK(sorted.find("= sort of") == sorted.rfind("= sort of"));
   CHECK(!Has(plan("  z = repeat(a, 16, axis=1)\n"), "* 16 + 0]"));
   CHECK(!Has(plan("  y = repeat(a[0:4], 2, axis=0)[:, 0:1] + w[0:8]\n"), "* 2 + 0]"));
   CHECK(!Has(plan("  y = dot(repeat(a, 2, axis=1), w)\n"), "* 2 + 0]"));
