@@ -41,28 +41,26 @@ Worth WorthOf(const Node& node) {
 bool Permutes(Op op) { return op == Op::kRoll || op == Op::kFlip || op == Op::kTranspose; }
 
 /// Where a value is computed.
-struct Place {
+struct Occurrence {
   size_t statement = 0;
   const Node* node = nullptr;
-  const Node* pass =
-      nullptr;  // what reads it, all at once or in another order; null: the statement
+  const Node* reader = nullptr;  // all at once or in another order; null: the statement
 
-  bool IsInPassOf(const Place& other) const {
-    return statement == other.statement && pass == other.pass;
+  bool IsInPassOf(const Occurrence& other) const {
+    return statement == other.statement && reader == other.reader;
   }
 };
 struct Repeated {
   NodePtr value;
   size_t nodes = 0;
   Worth worth = Worth::kAnyTime;
-  std::vector<Place> places;
+  std::vector<Occurrence> places;
 
   size_t first() const { return places[0].statement; }
   bool IsWorthAName() const {
-    const size_t others = std::count_if(places.begin(), places.end(), [this](const Place& place) {
-      return worth == Worth::kOnce || !place.IsInPassOf(places[0]);
-    });
-    return others > (worth == Worth::kOnce ? 1 : 0);
+    if (worth == Worth::kOnce) return places.size() > 1;
+    return std::any_of(places.begin(), places.end(),
+                       [this](const Occurrence& place) { return !place.IsInPassOf(places[0]); });
   }
 };
 
@@ -72,15 +70,17 @@ class RepeatedValues {
 
   bool Rewrite(Actions& actions) {
     bool changed = false;
-    while (NameOne(actions)) changed = true;
+    while (NameLargest(actions)) changed = true;
     for (Action& action : actions)
       ChangeBlocks(action, [&](Actions& block) { changed |= Rewrite(block); });
     return changed;
   }
 
  private:
-  /// The largest first, so that its parts are counted once.
-  bool NameOne(Actions& actions) {
+  using Names = std::map<const Node*, NodePtr>;  // of values in one statement
+
+  /// Those that are no part of others; what is left of their parts is counted anew.
+  bool NameLargest(Actions& actions) {
     std::map<int, Repeated> values;
     ValueNumbers numbers(kernel_);
     for (size_t k = 0; k < actions.size(); ++k) {
@@ -90,14 +90,34 @@ class RepeatedValues {
         });
       numbers.Pass(actions[k]);
     }
-    const Repeated* largest = nullptr;
-    for (const auto& [number, value] : values) {
-      if (!value.IsWorthAName()) continue;
-      if (!largest || value.nodes > largest->nodes) largest = &value;
+    std::vector<const Repeated*> repeated;
+    for (const auto& [number, value] : values)
+      if (value.IsWorthAName()) repeated.push_back(&value);
+    std::stable_sort(repeated.begin(), repeated.end(),
+                     [](const Repeated* a, const Repeated* b) { return a->nodes > b->nodes; });
+    std::set<const Node*> named;  // with all that they are made of
+    std::vector<std::pair<size_t, Action>> lets;
+    std::map<size_t, Names> names;
+    for (const Repeated* value : repeated) {
+      const bool is_part =
+          std::any_of(value->places.begin(), value->places.end(),
+                      [&](const Occurrence& place) { return named.count(place.node) > 0; });
+      if (is_part) continue;
+      for (const Occurrence& place : value->places) AddAll(*place.node, &named);
+      Name(*value, actions, &names, &lets);
     }
-    if (!largest) return false;
-    Name(*largest, actions);
-    return true;
+    for (const auto& [statement, of] : names)
+      ChangeExpressions(actions[statement], [&of = of](NodePtr& root) { root = With(root, of); });
+    std::stable_sort(lets.begin(), lets.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    for (auto& [statement, let] : lets)
+      actions.insert(actions.begin() + static_cast<std::ptrdiff_t>(statement), std::move(let));
+    return !repeated.empty();
+  }
+
+  static void AddAll(const Node& node, std::set<const Node*>* to) {
+    if (!to->insert(&node).second) return;
+    for (const NodePtr& arg : node.args) AddAll(*arg, to);
   }
 
   template <typename Use>
@@ -114,13 +134,13 @@ class RepeatedValues {
     Worth worth = Worth::kAnyTime;
   };
   /// What conditions may leave out is computed where they do not.
-  Tree Count(const NodePtr& node, Place place, ValueNumbers& numbers,
+  Tree Count(const NodePtr& node, Occurrence place, ValueNumbers& numbers,
              std::map<int, Repeated>* values) {
     Tree tree;
     tree.worth = WorthOf(*node);
     place.node = node.get();
-    Place within = place;
-    if (tree.worth == Worth::kOnce || Permutes(node->op)) within.pass = node.get();
+    Occurrence within = place;
+    if (tree.worth == Worth::kOnce || Permutes(node->op)) within.reader = node.get();
     const size_t surely = ClassOf(node->op) == OpClass::kLazy ? 1 : node->args.size();
     for (size_t k = 0; k < surely; ++k) {
       const Tree arg = Count(node->args[k], within, numbers, values);
@@ -147,29 +167,26 @@ class RepeatedValues {
     return is_value ? std::optional(LocalId(define->local)) : std::nullopt;
   }
 
-  void Name(const Repeated& value, Actions& actions) {
+  void Name(const Repeated& value, const Actions& actions, std::map<size_t, Names>* names,
+            std::vector<std::pair<size_t, Action>>* lets) {
     const std::optional<LocalId> has_name = NameOf(value, actions);
     const LocalId local = has_name ? *has_name : NewLet(*value.value);
-    Node name = TileNode(Op::kLocal, value.value->dtype, value.value->shape, value.value->span, {});
-    name.index = local.number();
-    const NodePtr named = Share(std::move(name));
-    std::map<size_t, std::set<const Node*>> places;
-    for (const Place& place : value.places) places[place.statement].insert(place.node);
-    if (has_name) places.erase(value.first());
-    for (const auto& [statement, nodes] : places)
-      ChangeExpressions(actions[statement], [&nodes = nodes, &named](NodePtr& root) {
-        root = With(root, nodes, named);
-      });
+    Node read = TileNode(Op::kLocal, value.value->dtype, value.value->shape, value.value->span, {});
+    read.index = local.number();
+    const NodePtr name = Share(std::move(read));
+    for (const Occurrence& place : value.places)
+      if (!has_name || place.statement != value.first())
+        (*names)[place.statement][place.node] = name;
     if (has_name) return;
-    const auto first = actions.begin() + static_cast<std::ptrdiff_t>(value.first());
-    actions.insert(first, {value.value->span, action::Define{local.number(), value.value}});
+    lets->push_back(
+        {value.first(), {value.value->span, action::Define{local.number(), value.value}}});
   }
 
-  static NodePtr With(const NodePtr& node, const std::set<const Node*>& places,
-                      const NodePtr& named) {
-    if (places.count(node.get()) > 0) return named;
+  static NodePtr With(const NodePtr& node, const Names& names) {
+    const auto name = names.find(node.get());
+    if (name != names.end()) return name->second;
     Node with = *node;
-    for (NodePtr& arg : with.args) arg = With(arg, places, named);
+    for (NodePtr& arg : with.args) arg = With(arg, names);
     return with.args == node->args ? node : Share(std::move(with));
   }
 

@@ -47,13 +47,15 @@ void ValueNumbers::Change(const action::Store& store) {
 
 void ValueNumbers::Pass(const Action& passed) {
   known_.clear();
-  ForEachAction({passed}, [this](const Action& action) {
+  const auto change = [this](const Action& action) {
     if (const auto* store = As<action::Store>(action)) Change(*store);
     if (const auto* define = As<action::Define>(action)) ++changes_of_locals_[define->local];
     if (const auto* loop = As<action::For>(action)) ++changes_of_locals_[loop->local];
     // Copies by hand change what they arrive in, be it later.
     if (Is<action::Copy>(action) || Is<action::Wait>(action)) ++changes_of_all_;
-  });
+  };
+  change(passed);
+  ForEachBlock(passed, [&](const Actions& block) { ForEachAction(block, change); });
 }
 
 }  // namespace kiln
