@@ -130,6 +130,25 @@ NodePtr FoldedFirst(const Node& fold) {
   return Share(std::move(transpose));
 }
 
+/// What is cast and then moved, as what is moved and then cast, so that an input need not be copied
+/// for it; null: it is something else. Lanes that indices choose are looked up in floats.
+NodePtr CastLast(const Node& move) {
+  if (move.args.empty() || move.args[0]->shape.empty()) return nullptr;
+  const Node& cast = *move.args[0];
+  const bool takes_rows = move.op == Op::kTake && !HasAxis(move, cast.shape.size() - 1);
+  if (move.op != Op::kRoll && !takes_rows) return nullptr;
+  if (cast.op != Op::kCast || cast.args[0]->op != Op::kRead) return nullptr;
+  const DType dtype = cast.args[0]->dtype;
+  if (IsPacked(dtype) || dtype == DType::kBool) return nullptr;
+  Node moved = move;
+  moved.dtype = dtype;
+  moved.args[0] = cast.args[0];
+  Node last = cast;
+  last.shape = move.shape;
+  last.args = {Share(std::move(moved))};
+  return Share(std::move(last));
+}
+
 bool HasSteps(const Subscript& subscript) { return subscript.stride != 1; }
 
 /// Whether a window leaves out elements between those along which lanes run.
@@ -235,6 +254,7 @@ class MovesApart {
     Node with = *node;
     for (NodePtr& arg : with.args) arg = Apart(arg);
     if (const NodePtr folded = FoldedFirst(with)) return folded;
+    if (const NodePtr cast = CastLast(with)) return cast;
     if (LooksAcross(with))
       for (NodePtr& arg : with.args) arg = WithNamedTransposes(arg);
     if (NeedsMemory(with)) with.args[0] = Named(with.args[0]);

@@ -101,6 +101,24 @@ TEST_CASE("what runs around has memory of its own where a flip or steps read it"
   CHECK(!has_memory("  y = flip(roll(y, 3, axis=0), 1)\n"));
 }
 
+TEST_CASE("elements of inputs are moved first and cast then") {
+  const auto is_copied = [](const std::string& type, const std::string& body) {
+    return Has(ToString(*PlanOf("kernel: k\ninputs: {x: \"" + type +
+                                "[32, 64]\", at: \"i32[32]\", to: \"i32[64]\"}\noutputs: {o: "
+                                "\"f32[32, 64]\"}\nbody: |\n  o = " +
+                                body + "\n")
+                             .plan),
+               "value value#");
+  };
+  for (const std::string body :
+       {"roll(f32(x), 3, axis=1)", "roll(f32(x), 3, axis=0) * 2.0", "take(f32(x), at, axis=0)"}) {
+    CHECK(!is_copied("bf16", body));
+    CHECK(!is_copied("i8", body));
+    CHECK(is_copied("i4", body));
+  }
+  CHECK(is_copied("bf16", "take(f32(x), to, axis=1)"));
+}
+
 TEST_CASE("one name is enough for all that read the same transpose") {
   const std::string plan =
       PlanOfTurned("  y = flip(x.T, 0) + roll(x.T, 1, axis=1)\n  y += flip(x.T, 1)\n");
