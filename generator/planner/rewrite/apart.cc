@@ -285,12 +285,7 @@ class MovesApart {
   NodePtr Named(const NodePtr& value) {
     const auto [name, added] = names_.try_emplace(numbers_.Of(value));
     if (!added) return name->second;
-    Node read = TileNode(Op::kLocal, value->dtype, value->shape, value->span, {});
-    read.index = static_cast<int>(kernel_.locals.size());
-    kernel_.locals.push_back({"moved", value->span, value->dtype, value->shape});
-    kernel_.locals.back().kind = Local::Kind::kLet;
-    lets_.push_back({value->span, action::Define{read.index, value}});
-    return name->second = Share(std::move(read));
+    return name->second = ReadOf(NewLet("moved", value, &kernel_, &lets_), *value);
   }
 
   Kernel& kernel_;

@@ -170,16 +170,13 @@ class RepeatedValues {
   void Name(const Repeated& value, const Actions& actions, std::map<size_t, Names>* names,
             std::vector<std::pair<size_t, Action>>* lets) {
     const std::optional<LocalId> has_name = NameOf(value, actions);
-    const LocalId local = has_name ? *has_name : NewLet(*value.value);
-    Node read = TileNode(Op::kLocal, value.value->dtype, value.value->shape, value.value->span, {});
-    read.index = local.number();
-    const NodePtr name = Share(std::move(read));
+    Actions define;
+    const LocalId let = has_name ? *has_name : NewLet("value", value.value, &kernel_, &define);
+    const NodePtr name = ReadOf(let, *value.value);
     for (const Occurrence& place : value.places)
       if (!has_name || place.statement != value.first())
         (*names)[place.statement][place.node] = name;
-    if (has_name) return;
-    lets->push_back(
-        {value.first(), {value.value->span, action::Define{local.number(), value.value}}});
+    if (!has_name) lets->push_back({value.first(), std::move(define.front())});
   }
 
   static NodePtr With(const NodePtr& node, const Names& names) {
@@ -188,12 +185,6 @@ class RepeatedValues {
     Node with = *node;
     for (NodePtr& arg : with.args) arg = With(arg, names);
     return with.args == node->args ? node : Share(std::move(with));
-  }
-
-  LocalId NewLet(const Node& value) {
-    const LocalId id(static_cast<int>(kernel_.locals.size()));
-    kernel_.locals.push_back({"value", value.span, value.dtype, value.shape, Local::Kind::kLet});
-    return id;
   }
 
   Kernel& kernel_;

@@ -1,6 +1,9 @@
 #include "generator/planner/rewrite/reads.h"
 
 #include <functional>
+#include <utility>
+
+#include "generator/ir/tile_node.h"
 
 namespace kiln {
 
@@ -27,6 +30,19 @@ bool StaysAsItIs(const Node& node, const Kernel& kernel,
   ForEachArgument(node,
                   [&](const Node& arg) { stays = stays && StaysAsItIs(arg, kernel, is_constant); });
   return stays;
+}
+
+NodePtr ReadOf(LocalId local, const Node& value) {
+  Node read = TileNode(Op::kLocal, value.dtype, value.shape, value.span, {});
+  read.index = local.number();
+  return Share(std::move(read));
+}
+
+LocalId NewLet(const std::string& name, const NodePtr& value, Kernel* kernel, Actions* to) {
+  const LocalId let(static_cast<int>(kernel->locals.size()));
+  kernel->locals.push_back({name, value->span, value->dtype, value->shape, Local::Kind::kLet});
+  to->push_back({value->span, action::Define{let.number(), value}});
+  return let;
 }
 
 Table<int, Local> TimesRead(const Kernel& kernel) {

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <set>
+#include <string>
 
 #include "generator/ir/kernel.h"
 
@@ -26,6 +27,12 @@ bool IsOfTarget(const action::Store& store, const Node& value);
 /// each element: it is made of lets and of refs that do not change.
 bool StaysAsItIs(const Node& node, const Kernel& kernel,
                  const std::function<bool(RefId)>& is_constant);
+
+/// A read of a local.
+NodePtr ReadOf(LocalId local, const Node& value);
+
+/// A let for a value; the statement that defines it is added to a list.
+LocalId NewLet(const std::string& name, const NodePtr& value, Kernel* kernel, Actions* to);
 
 /// How often the text reads each local.
 Table<int, Local> TimesRead(const Kernel& kernel);
