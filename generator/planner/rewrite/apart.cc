@@ -160,32 +160,28 @@ bool IsRepeated(const Node& broadcast) {
   return broadcast.op == Op::kBroadcast && !IsLine(broadcast.args[0]->shape);
 }
 
+/// Whether elements are in other places behind the operation.
+bool Rearranges(Op op) {
+  return op == Op::kFlip || op == Op::kRoll || op == Op::kTake || op == Op::kTakeAlong;
+}
+
 /// Whether an element is made of others than that of its place.
 bool LooksAcross(const Node& node) {
   switch (node.op) {
-    case Op::kFlip:
-    case Op::kRoll:
-    case Op::kTake:
-    case Op::kTakeAlong:
-      return true;
     case Op::kSlice:
       return std::any_of(node.subscripts.begin(), node.subscripts.end(), HasSteps);
     case Op::kBroadcast:
       return IsRepeated(node);
     default:
-      return IsReduction(node.op) || ClassOf(node.op) == OpClass::kScan;
+      return Rearranges(node.op) || IsReduction(node.op) || ClassOf(node.op) == OpClass::kScan;
   }
 }
 
 /// Whether neighbours of a value, before it is transposed, are other elements than neighbours of
 /// what it is read from; `regrouped`: by a reshape as well.
 bool IsScattered(const Node& node, bool regrouped = false) {
+  if (Rearranges(node.op)) return true;
   switch (node.op) {
-    case Op::kFlip:
-    case Op::kRoll:
-    case Op::kTake:
-    case Op::kTakeAlong:
-      return true;
     case Op::kRead:
       return LeavesLanesOut(node);
     case Op::kTranspose:

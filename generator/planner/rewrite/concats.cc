@@ -182,18 +182,18 @@ class ConcatsInPlace {
 
 }  // namespace
 
-std::shared_ptr<const Kernel> WithRepeatsByTurns(const Kernel& of) {
-  auto kernel = std::make_shared<Kernel>(of);
-  bool changed = false;
-  const std::function<void(Action&)> rewrite = [&](Action& action) {
-    ChangeExpressions(
-        action, [&](NodePtr& value) { changed |= value != std::exchange(value, ByTurns(value)); });
-    ChangeBlocks(action,
-                 [&](Actions& block) { std::for_each(block.begin(), block.end(), rewrite); });
+std::shared_ptr<const Kernel> WithRepeatsByTurns(const Kernel& kernel) {
+  const std::function<bool(Actions&)> rewrite = [&](Actions& actions) {
+    bool changed = false;
+    for (Action& action : actions) {
+      ChangeExpressions(action, [&](NodePtr& value) {
+        changed |= value != std::exchange(value, ByTurns(value));
+      });
+      ChangeBlocks(action, [&](Actions& block) { changed |= rewrite(block); });
+    }
+    return changed;
   };
-  for (Actions* actions : {&kernel->body, &kernel->epilogue})
-    std::for_each(actions->begin(), actions->end(), rewrite);
-  return changed ? kernel : nullptr;
+  return Rewritten(kernel, rewrite);
 }
 
 std::shared_ptr<const Kernel> WithConcatsInPlace(const Kernel& kernel) {

@@ -1,7 +1,6 @@
 #include "generator/planner/rewrite/named_once.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
