@@ -57,6 +57,28 @@ HWY_NOINLINE hn::Vec<D> CollectAround(D d, const X* line, size_t first, size_t n
   return hn::LoadU(d, lanes);
 }
 
+/// Whether lanes that a mask leaves out of a load may be where no memory is.
+template <typename X>
+inline constexpr bool kMayMaskLoads =
+    HWY_ARCH_X86 && (HWY_TARGET <= HWY_AVX3 || (HWY_TARGET == HWY_AVX2 && sizeof(X) >= 4));
+
+/// The same where the lanes go around the line's end once: two loads, of what is before it and of
+/// what comes after.
+template <class D, typename X = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> LoadAroundEnd(D d, const X* line, size_t first, size_t n, size_t count) {
+  if constexpr (kMayMaskLoads<X>) {
+    const size_t before = n - first;
+    if (HWY_LIKELY(count <= before + n)) {
+      const auto head = hn::FirstN(d, before);
+      const auto rest = hn::AndNot(head, hn::FirstN(d, count));
+      const uintptr_t shifted = reinterpret_cast<uintptr_t>(line) - before * sizeof(X);
+      return hn::Or(hn::MaskedLoad(head, d, line + first),
+                    hn::MaskedLoad(rest, d, reinterpret_cast<const X*>(shifted)));
+    }
+  }
+  return CollectAround(d, line, first, n, count);
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();

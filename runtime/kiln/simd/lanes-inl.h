@@ -183,7 +183,7 @@ struct AtLanes {
     const size_t first = i < n ? i : i - n;
     if (HWY_LIKELY(first + self.lanes() <= n)) return self.Load(line + first);
     const TagFor<RawBits<T>, D> d;
-    return FromStorage<T>(CollectAround(d, RawPointer(line), first, n, self.lanes()));
+    return FromStorage<T>(LoadAroundEnd(d, RawPointer(line), first, n, self.lanes()));
   }
 
   template <typename T, class Indices>

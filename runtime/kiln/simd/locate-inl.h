@@ -50,6 +50,7 @@ HWY_INLINE auto IsBetter(V x, V best) {
 
 template <bool kLargest>
 struct BetterObject {
+  using Plain = std::conditional_t<kLargest, PlainMaxObject, PlainMinObject>;
   template <class V>
   HWY_INLINE V operator()(V a, V b) const {
     return Select(IsBetter<kLargest>(b, a), b, a);
@@ -71,7 +72,7 @@ struct BestOfLanes {
     index = Select(better, other.index, index);
   }
   HWY_INLINE auto OfAll() const {
-    const auto best = FoldVector(BetterObject<kLargest>(), value);
+    const auto best = FoldVectorOr(BetterObject<kLargest>(), value, value);
     const auto none = hn::Set(hn::DFromV<I>(), std::numeric_limits<int32_t>::max());
     const I found = Select(IsSame(hn::Set(hn::DFromV<V>(), best)), index, none);
     return Best<decltype(LaneOf<V>(best))>{best, FoldVector(MinObject(), found)};
@@ -90,11 +91,54 @@ struct BestOfLanes {
   }
 };
 
+#if !HWY_HAVE_SCALABLE
+/// So many vectors of a row stay in registers.
+inline constexpr size_t kFewVectors = 8;
+
+/// Of a row of few vectors: the best of all of them, and then where that is.
+template <bool kLargest, typename T, class D, class Fn>
+HWY_INLINE Best<Rep<T>> LocateInFew(D d, size_t count, const Fn& fn) {
+  constexpr Rep<T> kLeast = kLargest ? LowestElement<T>() : HighestElement<T>();
+  using Fold = std::conditional_t<kLargest, MaxOf<T>, MinOf<T>>;
+  const Whole<D> whole;
+  const size_t n = hn::Lanes(d);
+  using V = decltype(fn(whole, 0));
+  using I = decltype(whole.Iota(0));
+  const V least = hn::Set(hn::DFromV<V>(), kLeast);
+  V values[kFewVectors];
+  const auto best = FoldLanes<Fold>(d, count, [&](auto at, size_t i, auto fold) KILN_INLINE_ATTR {
+    const V value = fn(at, i);
+    fold(value);
+    values[i / n] = value;
+    if (at.lanes() < n)
+      values[i / n] = Select(hn::FirstN(TagFor<int32_t, D>(), at.lanes()), value, least);
+  });
+  // From the last to the first, so that the first of equals is what stays.
+  const auto first = [&](const auto& is_best) KILN_INLINE_ATTR {
+    I found = hn::Set(hn::DFromV<I>(), std::numeric_limits<int32_t>::max());
+    const auto look = [&](size_t k) KILN_INLINE_ATTR {
+      if (k * n >= count) return;
+      found = Select(is_best(values[k]), whole.Iota(static_cast<int32_t>(k * n)), found);
+    };
+    look(7), look(6), look(5), look(4), look(3), look(2), look(1), look(0);
+    return FoldVector(MinObject(), found);
+  };
+  const auto value = std::get<0>(best);
+  const V all = hn::Set(hn::DFromV<V>(), value);
+  if (HWY_UNLIKELY(value != value)) return {value, first([](V x) HWY_ATTR { return Ne(x, x); })};
+  return {value, first([&](V x) HWY_ATTR { return Eq(x, all); })};
+}
+#endif
+
 /// Vectors take turns, as each comparison waits for the one before.
 template <bool kLargest, typename T, class D, class Fn>
 HWY_INLINE Best<Rep<T>> LocateLanes(D d, size_t count, Fn&& fn) {
   constexpr Rep<T> kLeast = kLargest ? LowestElement<T>() : HighestElement<T>();
   if (count == 0) return {kLeast, -1};
+#if !HWY_HAVE_SCALABLE
+  if (__builtin_constant_p(count) && count <= kFewVectors * hn::Lanes(d))
+    return LocateInFew<kLargest, T>(d, count, fn);
+#endif
   const Whole<D> whole;
   const size_t n = hn::Lanes(d), end = count - count % n;
   using V = decltype(fn(whole, 0));

@@ -100,7 +100,21 @@ struct MulObject {
     return MulOf(a, b);
   }
 };
+struct PlainMaxObject {
+  template <class V>
+  HWY_INLINE V operator()(V a, V b) const {
+    return hn::Max(a, b);
+  }
+};
+struct PlainMinObject {
+  template <class V>
+  HWY_INLINE V operator()(V a, V b) const {
+    return hn::Min(a, b);
+  }
+};
+/// Plain: the same of what are no NaNs, in one instruction.
 struct MaxObject {
+  using Plain = PlainMaxObject;
   template <class V>
   HWY_INLINE V operator()(V a, V b) const {
     return LargerOf(a, b);
@@ -115,6 +129,7 @@ struct MaxBitsObject {
   }
 };
 struct MinObject {
+  using Plain = PlainMinObject;
   template <class V>
   HWY_INLINE V operator()(V a, V b) const {
     return SmallerOf(a, b);
@@ -160,37 +175,77 @@ struct MinOf {
   static HWY_INLINE Total End(Total total) { return Minimum(total, total); }
 };
 
+/// Whether NaNs are looked for apart from the largest or smallest, as Max(a, b) is b where a is NaN.
+template <class Op, class V>
+constexpr bool kWatchesNaNs = FloatVector<V> && HWY_ARCH_X86 && !kPlainLanes && requires {
+  typename Op::Plain;
+};
+
+/// FoldVector of what has a NaN only if `nans` has: then that one.
+template <class Op, VectorValue V>
+HWY_INLINE LaneOf<V> FoldVectorOr([[maybe_unused]] Op op, V nans, V v) {
+  if constexpr (kWatchesNaNs<Op, V>) {
+    if (HWY_UNLIKELY(!hn::AllFalse(hn::DFromV<V>(), hn::IsNaN(nans)))) return FoldVector(op, nans);
+    return FoldVector(typename Op::Plain(), v);
+  } else {
+    return FoldVector(op, v);
+  }
+}
+
 /// Four chains of one fold, so that no vector waits for the one before it. Vectors without a size
 /// cannot be members.
 template <class Fold, class D>
 struct Chains {
   using V = hn::Vec<D>;
+  using Op = typename Fold::Op;
   V& sum_0;
   V& sum_1;
   V& sum_2;
   V& sum_3;
+  V& even;  // what chain 0 or 2 took last
+  V& nans;
 
+  /// One of four, which come in order: two are looked at for a NaN at once.
   template <size_t kChain>
   HWY_INLINE void Add(V value) const {
-    V& sum = Chain<kChain>();
-    sum = typename Fold::Op()(value, sum);
+    FoldIn<kChain>(value);
+    if constexpr (kWatches && kChain % 2 == 0) even = value;
+    if constexpr (kWatches && kChain % 2 == 1)
+      nans = hn::IfThenElse(IsEitherNaN(even, value), hn::Add(even, value), nans);
   }
-  template <size_t kChain>
+  HWY_INLINE void AddAlone(V value) const {
+    FoldIn<0>(value);
+    if constexpr (kWatches) nans = hn::IfThenElse(hn::IsNaN(value), value, nans);
+  }
   HWY_INLINE void AddFirst(V value, size_t lanes) const {
-    V& sum = Chain<kChain>();
     const auto used = hn::FirstN(D(), lanes);
-    sum = hn::IfThenElse(used, typename Fold::Op()(value, sum), sum);
+    if constexpr (kWatches)
+      nans = hn::IfThenElse(hn::And(used, hn::IsNaN(value)), value, nans);
+    sum_1 = hn::IfThenElse(used, Combined(value, sum_1), sum_1);
   }
   HWY_INLINE typename Fold::Total Total() const {
-    const typename Fold::Op op{};
-    return Fold::End(FoldVector(op, op(op(sum_0, sum_1), op(sum_2, sum_3))));
+    return Fold::End(
+        FoldVectorOr(Op(), nans, Combined(Combined(sum_0, sum_1), Combined(sum_2, sum_3))));
   }
   /// The same where the others are as they started.
   HWY_INLINE typename Fold::Total TotalOfFirst() const {
-    return Fold::End(FoldVector(typename Fold::Op(), sum_0));
+    return Fold::End(FoldVectorOr(Op(), nans, sum_0));
   }
 
  private:
+  static constexpr bool kWatches = kWatchesNaNs<Op, V>;
+  static HWY_INLINE V Combined(V a, V b) {
+    if constexpr (kWatches) {
+      return typename Op::Plain()(a, b);
+    } else {
+      return Op()(a, b);
+    }
+  }
+  template <size_t kChain>
+  HWY_INLINE void FoldIn(V value) const {
+    V& sum = Chain<kChain>();
+    sum = Combined(value, sum);
+  }
   template <size_t kChain>
   HWY_INLINE V& Chain() const {
     if constexpr (kChain == 0) return sum_0;
@@ -208,7 +263,8 @@ HWY_INLINE auto WithChains(D d, const Go& go) {
   auto sum_1 = sum_0;
   auto sum_2 = sum_0;
   auto sum_3 = sum_0;
-  const Chains<Fold, TagFor<typename Fold::Total, D>> chains{sum_0, sum_1, sum_2, sum_3};
+  auto even = hn::Zero(dx), nans = even;
+  const Chains<Fold, TagFor<typename Fold::Total, D>> chains{sum_0, sum_1, sum_2, sum_3, even, nans};
   if constexpr (sizeof...(Others) == 0) {
     return go(chains);
   } else {
@@ -241,15 +297,16 @@ HWY_INLINE auto FoldLanes(D d, size_t count, const Fn& fn) {
     const auto into_1 = [&](auto... v) KILN_INLINE_ATTR { (chains.template Add<1>(v), ...); };
     const auto into_2 = [&](auto... v) KILN_INLINE_ATTR { (chains.template Add<2>(v), ...); };
     const auto into_3 = [&](auto... v) KILN_INLINE_ATTR { (chains.template Add<3>(v), ...); };
+    const auto into_first = [&](auto... v) KILN_INLINE_ATTR { (chains.AddAlone(v), ...); };
     size_t i = 0;
     for (; i < fourfold; i += 4 * n) {
       FoldFour(d, fn, i, into_0, into_1, into_2, into_3);
     }
-    for (; i < end; i += n) fn(whole, i, into_0);
+    for (; i < end; i += n) fn(whole, i, into_first);
     if (i < count) {
       const size_t lanes = count - i;
       fn(Part<D>(lanes), i,
-         [&](auto... v) KILN_INLINE_ATTR { (chains.template AddFirst<1>(v, lanes), ...); });
+         [&](auto... v) KILN_INLINE_ATTR { (chains.AddFirst(v, lanes), ...); });
     }
     // Of a short row that takes as long as all else.
     if (__builtin_constant_p(count) && count < 4 * n && count % n == 0)

@@ -1,4 +1,5 @@
 #include "tests/catch.h"
+#include "kiln/simd/nan_bits.h"
 #include "tests/runtime/simd/lanes_testing.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -253,6 +254,66 @@ void CheckKnownCount() {
   }
 }
 
+/// The same of positions, whatever is best and wherever it is.
+template <size_t kCount>
+void CheckKnownPlaces() {
+  const auto check = [](const std::vector<float>& values) HWY_ATTR {
+    const Room<float> in(values);
+    const auto load = [&](auto at, size_t i) HWY_ATTR { return at.Load(in(i)); };
+    const int32_t most = Locate<true>(values, kCount), least = Locate<false>(values, kCount);
+    const auto look = [&](const auto& largest, const auto& smallest) {
+      Expect(largest.index == most && smallest.index == least &&
+                 Same(largest.value, values[static_cast<size_t>(most)]) &&
+                 Same(smallest.value, values[static_cast<size_t>(least)]),
+             Named<float>("known place", kCount));
+    };
+    look(ArgmaxLanes<float>(kFloats, kCount, load), ArgminLanes<float>(kFloats, kCount, load));
+#if !HWY_HAVE_SCALABLE
+    // Without optimization no number is known.
+    if (kCount > kFewVectors * hn::Lanes(kFloats)) return;
+    look(LocateInFew<true, float>(kFloats, kCount, load),
+         LocateInFew<false, float>(kFloats, kCount, load));
+#endif
+  };
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const float all : {0.5f, kInfinity, -kInfinity}) {
+    std::vector<float> values(kCount, all);
+    check(values);
+    for (size_t i = 0; i < kCount; ++i) {
+      for (const float one : {1.0f, -1.0f, std::numeric_limits<float>::quiet_NaN()}) {
+        values[i] = one;
+        check(values);
+        values[kCount - 1 - i] = one;
+        check(values);
+        values[i] = values[kCount - 1 - i] = all;
+      }
+    }
+  }
+}
+
+/// The bits of the one NaN of a row are those of its largest and smallest element: marks of what
+/// is undefined live on that.
+void CheckMarks(size_t count) {
+  const auto bits_of = [](float x) {
+    uint32_t bits;
+    std::memcpy(&bits, &x, sizeof bits);
+    return bits;
+  };
+  constexpr uint32_t kMark = 0x7FE50000;
+  float mark;
+  std::memcpy(&mark, &kMark, sizeof mark);
+  const Room<float> in(Small<float>(count, 1));
+  const auto load = [&](auto at, size_t i) HWY_ATTR { return at.Load(in(i)); };
+  for (size_t i = 0; i < count && internal::KeepsNanBits(); ++i) {
+    const float before = *in(i);
+    *in(i) = mark;
+    Expect(bits_of(MaxLanes<float>(kFloats, count, load)) == kMark &&
+               bits_of(MinLanes<float>(kFloats, count, load)) == kMark,
+           Named<float>("mark", count));
+    *in(i) = before;
+  }
+}
+
 void TestReduce() {
   CheckKnownCount<4>();
   CheckKnownCount<8>();
@@ -260,6 +321,13 @@ void TestReduce() {
   CheckKnownCount<24>();
   CheckKnownCount<32>();
   CheckKnownCount<48>();
+  CheckKnownPlaces<1>();
+  CheckKnownPlaces<7>();
+  CheckKnownPlaces<16>();
+  CheckKnownPlaces<40>();
+  CheckKnownPlaces<64>();
+  CheckKnownPlaces<100>();
+  CheckKnownPlaces<129>();
   ForEachType([](auto type) {
     using T = decltype(type);
     if constexpr (!std::is_same_v<T, bool>) {
@@ -272,6 +340,7 @@ void TestReduce() {
     CheckMasks(kFloats, count);
     CheckMasks(kDoubles, count);
   }
+  for (const size_t count : {1, 5, 16, 64, 75, 150}) CheckMarks(count);
 }
 
 }  // namespace HWY_NAMESPACE
