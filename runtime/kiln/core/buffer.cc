@@ -13,9 +13,6 @@ namespace {
 
 constexpr size_t kLine = kLineBytes;
 constexpr size_t kHugePage = kHugePageBytes;
-/// Smaller buffers come from the heap: a page of their own each would waste memory and entries of
-/// the TLB.
-constexpr size_t kSmall = size_t{64} << 10;
 
 /// Memory on a huge page, as panels are long strides for a TLB.
 void* MapHuge(size_t bytes) {
@@ -41,7 +38,7 @@ void* MapHuge(size_t bytes) {
 bool Buffer::Grow(size_t bytes) {
   Release();
   if (bytes > SIZE_MAX / 4) return false;
-  const bool small = bytes < kSmall;
+  const bool small = bytes < kLarge;
   bytes = RoundUp(bytes, small               ? kLine
                          : bytes < kHugePage ? static_cast<size_t>(PageBytes())
                                              : kHugePage);
@@ -52,7 +49,7 @@ bool Buffer::Grow(size_t bytes) {
 
 void Buffer::Release() {
   if (data_ == nullptr) return;
-  if (bytes_ < kSmall)
+  if (bytes_ < kLarge)
     std::free(data_);
   else
     munmap(data_, bytes_);
