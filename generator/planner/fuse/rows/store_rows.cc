@@ -17,36 +17,47 @@ constexpr int64_t kMostOfRow = 8;
 struct OfRow {
   int64_t element = 0;
   int64_t count = 0;  // of the row
+  size_t along = 0;   // the dimension of the place that says which
 };
+
+/// The dimensions that a place is in, without those that its memory has one of.
+std::vector<size_t> KeptDimensions(const Plan& plan, const Place& place) {
+  std::vector<size_t> kept;
+  for (size_t d = 0; d < place.at.size(); ++d)
+    if (!plan[place.buffer].dropped[d]) kept.push_back(d);
+  return kept;
+}
 
 /// The element that a statement stores, named by a constant, of rows that lanes have one each of:
 /// `o[i, lane, 2]`, or `o[i, lane * 4 + 2]`.
 std::optional<OfRow> ElementOf(const Plan& plan, const stage::Store& store, LoopId lanes) {
   const std::vector<Coordinate>& at = store.place.at;
   const Buffer& buffer = plan[store.place.buffer];
-  if (store.mask || !store.row.empty() || at.empty() || IsPacked(buffer.dtype) ||
-      buffer.dtype == DType::kBool || at.back().around)
+  const std::vector<size_t> kept = KeptDimensions(plan, store.place);
+  if (store.mask || !store.row.empty() || kept.empty() || IsPacked(buffer.dtype) ||
+      buffer.dtype == DType::kBool || at[kept.back()].around)
     return std::nullopt;
-  const Coordinate& last = at.back();
+  const Coordinate& last = at[kept.back()];
   const auto* constant = last.offset ? As<element::Constant>(last.offset) : nullptr;
   if (last.offset && !constant) return std::nullopt;
-  OfRow of{constant ? constant->int_value : 0, last.stride};
+  OfRow of{constant ? constant->int_value : 0, last.stride, kept.back()};
   if (last.loop == lanes) {
     if (!AreNeighbours(plan, store.place, lanes, last.stride)) return std::nullopt;
   } else {
-    if (last.loop || at.size() < 2) return std::nullopt;
-    const Coordinate& row = at[at.size() - 2];
+    if (last.loop || kept.size() < 2) return std::nullopt;
+    const Coordinate& row = at[kept[kept.size() - 2]];
     if (row.loop != lanes || row.stride != 1 || row.around) return std::nullopt;
-    of.count = buffer.extents.back().Constant().value_or(0);
+    of.count = buffer.extents[kept.back()].Constant().value_or(0);
   }
   const bool is_short = of.count >= 2 && of.count <= kMostOfRow;
   return is_short && of.element >= 0 && of.element < of.count ? std::optional(of) : std::nullopt;
 }
 
-/// Whether nothing but the element may differ.
-bool AreOfOneRow(const Place& a, const Place& b) {
+/// Whether nothing but the coordinate along that dimension may differ.
+bool AreOfOneRow(const Place& a, const Place& b, size_t along) {
+  if (a.buffer != b.buffer) return false;
   Place x = a, y = b;
-  x.at.back().offset = y.at.back().offset = nullptr;
+  x.at[along].offset = y.at[along].offset = nullptr;
   return SamePlace(x, y);
 }
 
@@ -61,17 +72,17 @@ bool Reads(const Plan& plan, const Stage& stage, BufferId buffer) {
 
 /// The statements that store all elements of the rows of `first`, in the order of the elements;
 /// none: not all are stored, or something is read there in between.
-std::vector<size_t> ColumnsFrom(const Plan& plan, const stage::Lanes& lanes, size_t first) {
-  const stage::Store& one = *As<stage::Store>(lanes.body[first]);
+std::vector<size_t> ColumnsFrom(const Plan& plan, LoopId lanes, const Stages& body, size_t first) {
+  const stage::Store& one = *As<stage::Store>(body[first]);
   const Place& place = one.place;
-  int64_t missing = ElementOf(plan, one, lanes.loop)->count;
+  int64_t missing = ElementOf(plan, one, lanes)->count;
   std::vector<std::optional<size_t>> found(static_cast<size_t>(missing));
-  for (size_t k = first; k < lanes.body.size(); ++k) {
-    const auto* store = As<stage::Store>(lanes.body[k]);
-    if (k > first && Reads(plan, lanes.body[k], place.buffer)) return {};
+  for (size_t k = first; k < body.size(); ++k) {
+    const auto* store = As<stage::Store>(body[k]);
+    if (k > first && Reads(plan, body[k], place.buffer)) return {};
     if (!store || RootOf(plan, store->place.buffer) != RootOf(plan, place.buffer)) continue;
-    const std::optional<OfRow> of = ElementOf(plan, *store, lanes.loop);
-    if (!of || !AreOfOneRow(place, store->place) ||
+    const std::optional<OfRow> of = ElementOf(plan, *store, lanes);
+    if (!of || !AreOfOneRow(place, store->place, of->along) ||
         std::exchange(found[static_cast<size_t>(of->element)], k))
       return {};
     if (--missing == 0) break;
@@ -83,34 +94,35 @@ std::vector<size_t> ColumnsFrom(const Plan& plan, const stage::Lanes& lanes, siz
 }
 
 /// Whether vectors of all elements have as many lanes.
-bool AreAlike(const stage::Lanes& lanes, const std::vector<size_t>& columns) {
-  const DType type = As<stage::Store>(lanes.body[columns[0]])->value->dtype;
+bool AreAlike(const Stages& body, const std::vector<size_t>& columns) {
+  const DType type = As<stage::Store>(body[columns[0]])->value->dtype;
   return std::all_of(columns.begin(), columns.end(), [&](size_t k) {
-    return As<stage::Store>(lanes.body[k])->value->dtype == type;
+    return As<stage::Store>(body[k])->value->dtype == type;
   });
 }
 
-void StoreAtOnce(const Plan& plan, stage::Lanes& lanes) {
-  const bool simple = std::all_of(lanes.body.begin(), lanes.body.end(), [](const Stage& s) {
+/// What a loop by vectors does, in each turn or for each of some rows.
+void StoreAtOnce(const Plan& plan, LoopId lanes, Stages& body) {
+  const bool simple = std::all_of(body.begin(), body.end(), [](const Stage& s) {
     return Is<stage::Define, stage::Store>(s);
   });
-  for (size_t first = 0; simple && first < lanes.body.size(); ++first) {
-    const auto* store = As<stage::Store>(lanes.body[first]);
-    if (!store || !ElementOf(plan, *store, lanes.loop)) continue;
-    const std::vector<size_t> columns = ColumnsFrom(plan, lanes, first);
-    if (columns.empty() || !AreAlike(lanes, columns)) continue;
-    stage::Store rows = *As<stage::Store>(lanes.body[columns[0]]);
+  for (size_t first = 0; simple && first < body.size(); ++first) {
+    const auto* store = As<stage::Store>(body[first]);
+    if (!store || !ElementOf(plan, *store, lanes)) continue;
+    const std::vector<size_t> columns = ColumnsFrom(plan, lanes, body, first);
+    if (columns.empty() || !AreAlike(body, columns)) continue;
+    stage::Store rows = *As<stage::Store>(body[columns[0]]);
     for (size_t k = 1; k < columns.size(); ++k)
-      rows.row.push_back(As<stage::Store>(lanes.body[columns[k]])->value);
+      rows.row.push_back(As<stage::Store>(body[columns[k]])->value);
     // The last of them has all values.
     const size_t last = *std::max_element(columns.begin(), columns.end());
-    lanes.body[last].what = std::move(rows);
+    body[last].what = std::move(rows);
     Stages rest;
-    for (size_t k = 0; k < lanes.body.size(); ++k) {
+    for (size_t k = 0; k < body.size(); ++k) {
       const bool gone = k != last && std::count(columns.begin(), columns.end(), k) > 0;
-      if (!gone) rest.push_back(std::move(lanes.body[k]));
+      if (!gone) rest.push_back(std::move(body[k]));
     }
-    lanes.body = std::move(rest);
+    body = std::move(rest);
     --first;  // another statement is there now
   }
 }
@@ -121,7 +133,12 @@ void StoreShortRows(Plan& plan) {
   if (plan.kernel->HasAliases()) return;
   for (BodyPlan& body : plan.bodies) {
     ChangeStages(body.stages, [&](Stage& stage) {
-      if (auto* lanes = As<stage::Lanes>(stage)) StoreAtOnce(plan, *lanes);
+      if (auto* dot = As<stage::Dot>(stage)) StoreAtOnce(plan, dot->col, dot->body);
+      auto* lanes = As<stage::Lanes>(stage);
+      if (!lanes) return;
+      StoreAtOnce(plan, lanes->loop, lanes->body);
+      for (Stage& inner : lanes->body)
+        if (auto* each = As<stage::EachRow>(inner)) StoreAtOnce(plan, lanes->loop, each->body);
     });
   }
 }
