@@ -214,11 +214,11 @@ struct Pack {
 /// order, their positions.
 struct Along {
   Op op = Op::kSort;
-  bool descending = false;
-  LoopId loop, into;  // over those of `from`, and of `to`; none: there is one
+  bool descending = false, streamed = false;  // past the caches
+  LoopId loop, into;          // over those of `from`, and of `to`; none: there is one
+  LoopId lines = {};          // over lines side by side, all of them in one call
   Place from, to;
   std::optional<Place> room;  // where elements are put in order
-  bool streamed = false;      // past the caches
 };
 
 struct If {
@@ -372,7 +372,7 @@ void ForEachPart(Of& of, const Use& use) requires std::same_as<std::remove_const
         use(s.panels), use(s.live);
       },
       [&](ConstLike<Of, Along>& s) {
-        use(s.loop), use(s.into), use(s.from, Access::kReads);
+        use(s.loop), use(s.into), use(s.lines), use(s.from, Access::kReads);
         if (s.room) use(*s.room, Access::kWrites);
         use(s.to, Access::kWrites);
       },

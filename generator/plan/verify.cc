@@ -106,7 +106,7 @@ class Verifier {
           });
         },
         [&](const Along& s) {
-          Within({s.loop, s.into}, [&] {
+          Within({s.loop, s.into, s.lines}, [&] {
             Look(s.from);
             Look(s.to);
             CheckPlace(s.from, "reads");

@@ -51,21 +51,6 @@
 namespace kiln {
 namespace {
 
-/// Scratch that lives in register tiles: dots alone start from it and store to it.
-bool OnlyDotsTouch(const std::vector<BodyPlan>& bodies, BufferId scratch) {
-  bool others = false;
-  for (const BodyPlan& body : bodies) {
-    for (const Stage& stage : body.stages) {
-      const auto* dot = As<stage::Dot>(stage);
-      if (dot && !dot->taps.empty()) dot = nullptr;  // whose tiles have a layout of their own
-      ForEachPlace(dot ? dot->body : Stages{stage}, [&](const Place& p, bool writes) {
-        others = others || (p.buffer == scratch && !(dot && writes));
-      });
-    }
-  }
-  return !others;
-}
-
 void MarkAssigned(Plan& plan, const Stages& stages) {
   ForEachStage(stages, [&](const Stage& stage) {
     if (const auto* assign = As<stage::Assign>(stage))
@@ -100,30 +85,6 @@ Dots FindDots(const Plan& plan) {
     });
   }
   return dots;
-}
-
-/// Scratch has no use for extents of 1, and its rows are then neighbours; but a manual copy, a wait
-/// for one and a check against those in flight look at the shape that the spec gave, and register
-/// tiles have rows and columns, be it one.
-void DropOnes(Plan& plan) {
-  Table<bool, Buffer> copied(plan.buffers.size());
-  for (const BodyPlan& body : plan.bodies) {
-    ForEachStage(body.stages, [&](const Stage& stage) {
-      const auto* copy = As<stage::Copy>(stage);
-      const auto* wait = As<stage::Wait>(stage);
-      const auto* touch = As<stage::Touch>(stage);
-      if (copy) copied[copy->from.begin.buffer] = copied[copy->to.begin.buffer] = true;
-      if (wait && wait->window) copied[wait->window->begin.buffer] = true;
-      if (touch) copied[touch->window.begin.buffer] = true;
-    });
-  }
-  for (const RefId r : IdsOf(plan.kernel->refs)) {
-    if ((*plan.kernel)[r].role != Role::kScratch || copied[BufferOf(r)]) continue;
-    Buffer& buffer = plan.buffers[BufferOf(r)];
-    const size_t kept = r == plan.accumulator ? 2 : 0;
-    for (size_t d = 0; d + kept < buffer.extents.size(); ++d)
-      buffer.dropped[d] = buffer.extents[d].IsOne();
-  }
 }
 
 /// The bodies of a plan: one, or one for each kind of step of a reduction.
@@ -253,14 +214,7 @@ void Share(Planning& p) {
   for (const BodyPlan& body : p.plan.bodies) MarkAssigned(p.plan, body.stages);
 }
 
-void LayOutScratch(Planning& p) {
-  const RefId accumulator = p.reduction.accumulator;
-  if (accumulator && p.kernel[accumulator].role == Role::kScratch &&
-      OnlyDotsTouch(p.plan.bodies, BufferOf(accumulator))) {
-    p.plan.accumulator = accumulator;
-  }
-  DropOnes(p.plan);
-}
+void LayOut(Planning& p) { LayOutScratch(p.plan, p.reduction.accumulator); }
 
 void ClipBlocks(Planning& p) {
   Plan& plan = p.plan;
@@ -341,7 +295,7 @@ constexpr Pass kPasses[] = {
     {"row-values", VectorsOfRows,
      "functions of what rows have one of are computed for a vector of rows at a time"},
     {"share", Share, "bodies of which a step runs one share the memory that each needs"},
-    {"scratch", LayOutScratch, "scratch that only dots touch is laid out as register tiles"},
+    {"scratch", LayOut, "scratch that only dots touch is laid out as register tiles"},
     {"clip", ClipBlocks, "blocks end where their array does if all loops over them do"},
     {"live", SkipRowsAndDepths, "rows and depths that a mask discards are not multiplied"},
     {"free", FreeBlocks, "blocks whose size changes no result get a size that suits the caches"},

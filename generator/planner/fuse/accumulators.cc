@@ -159,4 +159,55 @@ void CarryAccumulators(Plan& plan, Stages& stages, RefId accumulator, bool dead)
   if (dead) EraseUnread(stages, BufferOf(accumulator), /*wanted=*/false);
 }
 
+namespace {
+
+/// Scratch that lives in register tiles: dots alone start from it and store to it.
+bool OnlyDotsTouch(const std::vector<BodyPlan>& bodies, BufferId scratch) {
+  bool others = false;
+  for (const BodyPlan& body : bodies) {
+    for (const Stage& stage : body.stages) {
+      const auto* dot = As<stage::Dot>(stage);
+      if (dot && !dot->taps.empty()) dot = nullptr;  // whose tiles have a layout of their own
+      ForEachPlace(dot ? dot->body : Stages{stage}, [&](const Place& p, bool writes) {
+        others = others || (p.buffer == scratch && !(dot && writes));
+      });
+    }
+  }
+  return !others;
+}
+
+/// Scratch has no use for extents of 1, and its rows are then neighbours; but a manual copy, a wait
+/// for one and a check against those in flight look at the shape that the spec gave, and register
+/// tiles have rows and columns, be it one.
+void DropOnes(Plan& plan) {
+  Table<bool, Buffer> copied(plan.buffers.size());
+  for (const BodyPlan& body : plan.bodies) {
+    ForEachStage(body.stages, [&](const Stage& stage) {
+      const auto* copy = As<stage::Copy>(stage);
+      const auto* wait = As<stage::Wait>(stage);
+      const auto* touch = As<stage::Touch>(stage);
+      if (copy) copied[copy->from.begin.buffer] = copied[copy->to.begin.buffer] = true;
+      if (wait && wait->window) copied[wait->window->begin.buffer] = true;
+      if (touch) copied[touch->window.begin.buffer] = true;
+    });
+  }
+  for (const RefId r : IdsOf(plan.kernel->refs)) {
+    if ((*plan.kernel)[r].role != Role::kScratch || copied[BufferOf(r)]) continue;
+    Buffer& buffer = plan.buffers[BufferOf(r)];
+    const size_t kept = r == plan.accumulator ? 2 : 0;
+    for (size_t d = 0; d + kept < buffer.extents.size(); ++d)
+      buffer.dropped[d] = buffer.extents[d].IsOne();
+  }
+}
+
+}  // namespace
+
+void LayOutScratch(Plan& plan, RefId accumulator) {
+  if (accumulator && (*plan.kernel)[accumulator].role == Role::kScratch &&
+      OnlyDotsTouch(plan.bodies, BufferOf(accumulator))) {
+    plan.accumulator = accumulator;
+  }
+  DropOnes(plan);
+}
+
 }  // namespace kiln

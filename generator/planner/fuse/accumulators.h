@@ -12,6 +12,10 @@ namespace kiln {
 /// these stages, whose last stores are dropped.
 void CarryAccumulators(Plan& plan, Stages& stages, RefId accumulator, bool dead);
 
+/// Scratch that only dots touch is laid out as register tiles; other scratch has no use for extents
+/// of 1.
+void LayOutScratch(Plan& plan, RefId accumulator);
+
 /// Whether the place is every element of its buffer, each in an iteration of its own.
 bool IsWhole(const Plan& plan, const Place& place);
 /// The stage that fills the whole of a buffer with a value that is wanted, among those before

@@ -31,7 +31,29 @@ bool IsLine(const Place& place, LoopId loop) {
   return times == 1;
 }
 
+/// So long lines are worth a network of whole rows, which compares each element with more others
+/// the more there are, and has all of them at hand.
+constexpr int64_t kLongestSideBySide = 1024;
+
+/// Whether the elements of the place along the loop are neighbours, and nothing else of it depends
+/// on that.
+bool AreNeighbouring(const Place& place, LoopId loop) {
+  return IsLine(place, loop) && place.at.back().loop == loop && place.at.back().stride == 1;
+}
+
 }  // namespace
+
+/// The loop over lines that are sorted side by side, if they are; it is the last of `others`.
+LoopId Lowering::SideBySide(const stage::Along& along, const Size& count,
+                            const Loops& others) const {
+  const std::optional<int64_t> known = count.Constant();
+  const bool may = along.op == Op::kSort && !others.empty() && known &&
+                   *known <= kLongestSideBySide && !IsPacked(plan_[along.from.buffer].dtype);
+  return may && AreNeighbouring(along.from, others.back()) &&
+                 AreNeighbouring(along.to, others.back())
+             ? others.back()
+             : LoopId();
+}
 
 /// Running sums and their like: along the last axis by a call for each line; along another, rows
 /// are folded into a carried row.
@@ -77,7 +99,7 @@ void Lowering::EmitRowScan(const Target& target, const Node& node, size_t axis) 
   Emit(Nest(order, {Of(add), Of(store)}, true));
 }
 
-/// A call for each line along the axis.
+/// A call for each line along the axis, or for all that lie side by side.
 void Lowering::EmitAlong(const Target& target, const Node& node) {
   const Node& arg = *node.args[0];
   const auto axis = static_cast<size_t>(node.axes[0]);
@@ -100,15 +122,18 @@ void Lowering::EmitAlong(const Target& target, const Node& node) {
   const Place* line = LoadedBy(*value);
   if (!line || !IsLine(*line, along.loop)) value = Materialised(arg, point);
   along.from = *LoadedBy(*value);
-  if (ClassOf(node.op) == OpClass::kOrder) along.room = RoomFor(arg.shape[axis]);
+  along.lines = SideBySide(along, arg.shape[axis], others);
+  if (along.lines) others.pop_back();
+  if (ClassOf(node.op) == OpClass::kOrder)
+    along.room = RoomFor(arg.shape[axis], bool(along.lines));
   EmitWithin(others, {Of(std::move(along))});
 }
 
 /// Memory in which so many elements are put in order: a key and a position for each, twice, and two
-/// vectors.
-Place Lowering::RoomFor(const Size& count) {
-  constexpr int64_t kMore = 64;
-  const Size words = count * Size(2) + Size(kMore);
+/// vectors; of lines side by side a row of keys for each (runtime/kiln/order/line-inl.h).
+Place Lowering::RoomFor(const Size& count, bool side_by_side) {
+  constexpr int64_t kMore = 64, kWordsOfRow = 16;
+  const Size words = count * Size(side_by_side ? kWordsOfRow : 2) + Size(kMore);
   const BufferId room = NewTemp("room", DType::kI64, {words}, {SpaceId()});
   plan_.buffers[room].dense = true;
   return {room, {Coordinate{}}};

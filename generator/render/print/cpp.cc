@@ -148,7 +148,8 @@ Scope::Scope() {
     }
     taken_.emplace(LaneReduction(row.op));
     taken_.emplace(FoldOfLanes(row.op));
-    taken_.emplace(LineFunction(row.op));
+    taken_.emplace(LineFunction(row.op, /*side_by_side=*/false));
+    taken_.emplace(LineFunction(row.op, /*side_by_side=*/true));
   }
 }
 

@@ -25,6 +25,9 @@ ScalarSpelling SpellScalar(Op op, DType dtype) {
 
 std::string_view LaneReduction(Op op) { return RowOf(op).lanes; }
 std::string_view FoldOfLanes(Op op) { return RowOf(op).lane_fold; }
-std::string_view LineFunction(Op op) { return RowOf(op).line; }
+std::string LineFunction(Op op, bool side_by_side) {
+  const std::string_view of_one = RowOf(op).line;
+  return std::string(of_one) + (side_by_side && !of_one.empty() ? "s" : "");
+}
 
 }  // namespace kiln::render

@@ -27,8 +27,8 @@ ScalarSpelling SpellScalar(Op op, DType dtype);
 std::string_view LaneReduction(Op op);
 /// What the runtime's loop with several reductions calls it: "SumOf".
 std::string_view FoldOfLanes(Op op);
-/// The runtime's function along a line: "SortLine".
-std::string_view LineFunction(Op op);
+/// The runtime's function along a line: "SortLine", or of lines side by side: "SortLines".
+std::string LineFunction(Op op, bool side_by_side);
 
 constexpr int kTernaryPrecedence = 1;
 constexpr int kUnaryPrecedence = 20;

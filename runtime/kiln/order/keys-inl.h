@@ -53,6 +53,21 @@ HWY_INLINE auto OfKeys(V key) {
   }
 }
 
+/// What keys are xor'd with for this order.
+template <Sorted kOrder, typename Key>
+constexpr Key kTurned = kOrder == kDescending ? Key{-1} : Key{0};
+
+template <typename R>
+inline constexpr KeyOf<R> kNanKey = std::numeric_limits<KeyOf<R>>::max();
+
+/// Whether floats of several bit patterns are equal to that of the key, or have it: NaNs and zeros.
+template <class V>
+HWY_INLINE auto IsSpecial(V key) {
+  const hn::DFromV<V> dk;
+  const auto nan = hn::Set(dk, std::numeric_limits<LaneOf<V>>::max());
+  return hn::Or(hn::Eq(key, nan), hn::Eq(key, hn::Set(dk, LaneOf<V>{-1})));
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();

@@ -2,12 +2,13 @@
 //
 //   CumsumLine(from, count, to)         running sums; CumprodLine CummaxLine CumminLine alike
 //   SortLine(from, count, to, room)     elements by size; SortLine<kDescending>: the largest first
+//   SortLines(from, count, to, lines, room)  the same of lines side by side: from, to are the first
 //   ArgsortLine(from, count, to, room)  i32 positions of the same; equals keep their order
 //   TopOfLine(from, count, k, to, room) i32 positions of the k largest; of equals the first first
 //
 // NaN is the largest of all. Zeros are equal, but for TopOfLine, to which 0 is larger than -0.
-// `room` has RoomWords(count) elements. Nothing of `to` is in the memory of `from`. All results but
-// sums and products are the same for every target.
+// `room` has RoomWords(count) elements, of lines side by side RoomWordsOfLines(count). Nothing of
+// `to` is in the memory of `from`. All results but sums and products are the same for every target.
 #if defined(KILN_LINE_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
 #ifdef KILN_LINE_INL_H_
 #undef KILN_LINE_INL_H_
@@ -47,6 +48,9 @@ using Sortable = std::conditional_t<std::is_same_v<std::remove_const_t<T>, bool>
 
 /// A key and a position for each element, and two vectors of what is larger than all.
 constexpr size_t RoomWords(size_t count) { return 2 * count + 64; }
+/// Of lines side by side so many bytes of keys are put in order at a time.
+inline constexpr size_t kBytesOfRow = 128;
+constexpr size_t RoomWordsOfLines(size_t count) { return kBytesOfRow / 8 * count + 64; }
 
 }  // namespace kiln::inline KILN_ABI
 #endif  // KILN_LINE_ONCE_
@@ -65,6 +69,8 @@ template <typename T>
 void CumminLineOf(Line<const T> from, size_t count, Line<T> to);
 template <Sorted kOrder, typename T>
 void SortLineOf(Line<const T> from, size_t count, Line<T> to, int64_t* room);
+template <Sorted kOrder, typename T>
+void SortLinesOf(Line<const T> from, size_t count, Line<T> to, size_t lines, int64_t* room);
 template <Sorted kOrder, typename T>
 void ArgsortLineOf(Line<const T> from, size_t count, Line<int32_t> to, int64_t* room);
 template <typename T>
@@ -95,6 +101,12 @@ template <Sorted kOrder = kAscending, typename F, typename T>
 HWY_INLINE void SortLine(Line<F> from, size_t count, Line<T> to, int64_t* room) {
   using S = Sortable<T>;
   SortLineOf<kOrder, S>(ToSort(from), count, {reinterpret_cast<S*>(to.first), to.stride}, room);
+}
+template <Sorted kOrder = kAscending, typename F, typename T>
+HWY_INLINE void SortLines(Line<F> from, size_t count, Line<T> to, size_t lines, int64_t* room) {
+  using S = Sortable<T>;
+  SortLinesOf<kOrder, S>(ToSort(from), count, {reinterpret_cast<S*>(to.first), to.stride}, lines,
+                         room);
 }
 template <Sorted kOrder = kAscending, typename F>
 HWY_INLINE void ArgsortLine(Line<F> from, size_t count, Line<int32_t> to, int64_t* room) {

@@ -16,13 +16,6 @@ HWY_INLINE int64_t PairOf(int32_t key, size_t position) {
   return static_cast<int64_t>(static_cast<uint64_t>(static_cast<uint32_t>(key)) << 32 | position);
 }
 
-/// What keys are xor'd with for this order.
-template <Sorted kOrder, typename Key>
-constexpr Key kTurned = kOrder == kDescending ? Key{-1} : Key{0};
-
-template <typename R>
-inline constexpr KeyOf<R> kNanKey = std::numeric_limits<KeyOf<R>>::max();
-
 /// Keys of values, which may be in the same place: xor'd with `turned`. Whether some are of several
 /// bit patterns.
 template <typename R>
@@ -33,9 +26,7 @@ HWY_NOINLINE bool MakeKeys(const R* values, size_t count, KeyOf<R> turned, KeyOf
   ForLanes(LoopTag<R>(), count, [&](auto at, size_t i) KILN_INLINE_ATTR {
     const auto key = KeysOf<R>(at.Load(values + i));
     if constexpr (std::is_floating_point_v<R>) {
-      const auto alike =
-          hn::Or(hn::Eq(key, hn::Set(dk, kNanKey<R>)), hn::Eq(key, hn::Set(dk, KeyOf<R>{-1})));
-      special = hn::Or(special, hn::VecFromMask(dk, alike));
+      special = hn::Or(special, hn::VecFromMask(dk, IsSpecial(key)));
     }
     hn::StoreU(hn::Xor(key, turn), dk, keys + i);
   });

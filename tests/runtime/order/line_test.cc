@@ -102,6 +102,41 @@ void CheckLines(const std::vector<T>& values, size_t stride) {
   }
 }
 
+/// Lines side by side, with others behind them, each as if it were alone. `special`: some elements
+/// are equal, and have other bits.
+template <typename T>
+void CheckSideBySide(size_t count, size_t lines, bool special) {
+  const std::string name = std::string(Name(kDTypeOf<T>)) + ", " + std::to_string(lines) +
+                           " lines of " + std::to_string(count);
+  const size_t stride = lines + 3;
+  std::vector<T> values = Shuffled<T>(count * stride);
+  if constexpr (kIsFloat<T>) {
+    for (T& x : values)
+      if (!special && !(Value(x) < 0 || Value(x) > 0)) x = Element<T>(1.0);
+  }
+  const Room<T> in(values), sorted(values);
+  const Room<int64_t> room(RoomWordsOfLines(count));
+  const auto check = [&](const char* what, bool descending) {
+    size_t same = 0;
+    for (size_t l = 0; l < stride; ++l) {
+      std::vector<T> line;
+      for (size_t i = 0; i < count; ++i) line.push_back(values[i * stride + l]);
+      const std::vector<int32_t> order = Ordered(line, descending, false);
+      for (size_t i = 0; i < count; ++i) {
+        const T want = l < lines ? line[static_cast<size_t>(order[i])] : line[i];
+        same += std::memcmp(sorted(i * stride + l), &want, sizeof(T)) == 0;
+      }
+    }
+    Expect(same == count * stride, what + (" of " + name));
+  };
+  const Line<const T> from{in(), Signed(stride)};
+  const Line<T> to{sorted(), Signed(stride)};
+  SortLines(from, count, to, lines, room());
+  check("sort", false);
+  SortLines<kDescending>(from, count, to, lines, room());
+  check("sort downwards", true);
+}
+
 /// Sums of few small numbers, which are exact in any order, and extremes of what is likely to go
 /// wrong.
 template <typename T>
@@ -153,6 +188,12 @@ void TestLines() {
     for (const size_t count : {0, 1, 2, 5, 15, 16, 17, 63, 64, 65, 127, 128, 129, 255, 300, 1100}) {
       CheckLines<T>(Shuffled<T>(count), count % 3 == 0 ? 3 : 1);
       if constexpr (!std::is_same_v<T, bool>) CheckScans<T>(count);
+    }
+    for (const size_t count : {0, 1, 2, 3, 7, 9, 16, 25, 33, 64}) {
+      for (const size_t lines : {0, 1, 15, 32, 37, 70}) {
+        CheckSideBySide<T>(count, lines, false);
+        if (kIsFloat<T> && lines < 40) CheckSideBySide<T>(count, lines, true);
+      }
     }
     std::vector<T> rising = Shuffled<T>(400);  // each is among the largest so far
     std::stable_sort(rising.begin(), rising.end(), [](T a, T b) { return Less(a, b); });
