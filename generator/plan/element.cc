@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "generator/ir/index_range.h"
+#include "generator/text/integer.h"
 
 namespace kiln {
 
@@ -35,6 +36,11 @@ ElementPtr CastTo(ElementPtr value, DType dtype) {
 
 ElementPtr AddOffsets(const ElementPtr& a, const ElementPtr& b) {
   if (!a || !b) return a ? a : b;
+  const auto* x = As<element::Constant>(a);
+  const auto* y = As<element::Constant>(b);
+  if (x && y && x->param < 0 && y->param < 0) {
+    if (const auto sum = CheckedAdd(x->int_value, y->int_value)) return IndexConstant(*sum);
+  }
   return MakeOp(Op::kAdd, DType::kIndex, {a, b});
 }
 

@@ -215,8 +215,8 @@ struct Pack {
 struct Along {
   Op op = Op::kSort;
   bool descending = false, streamed = false;  // past the caches
-  LoopId loop, into;          // over those of `from`, and of `to`; none: there is one
-  LoopId lines = {};          // over lines side by side, all of them in one call
+  LoopId loop, into;  // over those of `from`, and of `to`; none: there is one
+  LoopId lines = {};  // over lines side by side, all of them in one call
   Place from, to;
   std::optional<Place> room;  // where elements are put in order
 };

@@ -208,7 +208,8 @@ void StageText::One(const Stage& of, int indent) {
         const auto walked = [&](LoopId loop) { return loop ? ", " + over(loop) : ""; };
         line(PlaceText(s.to) + (s.into == s.loop ? "" : walked(s.into)) + " = " +
              std::string(Name(s.op)) + (s.descending ? ", descending," : "") + " of " +
-             PlaceText(s.from) + walked(s.loop) + (s.lines ? ", side by side" + walked(s.lines) : "") +
+             PlaceText(s.from) + walked(s.loop) +
+             (s.lines ? ", side by side" + walked(s.lines) : "") +
              (s.room ? ", by way of " + BufferName(s.room->buffer) : "") +
              (s.streamed ? ", past the caches" : ""));
       },

@@ -41,19 +41,16 @@ bool AreNeighbouring(const Place& place, LoopId loop) {
   return IsLine(place, loop) && place.at.back().loop == loop && place.at.back().stride == 1;
 }
 
-}  // namespace
-
-/// The loop over lines that are sorted side by side, if they are; it is the last of `others`.
-LoopId Lowering::SideBySide(const stage::Along& along, const Size& count,
-                            const Loops& others) const {
-  const std::optional<int64_t> known = count.Constant();
-  const bool may = along.op == Op::kSort && !others.empty() && known &&
-                   *known <= kLongestSideBySide && !IsPacked(plan_[along.from.buffer].dtype);
-  return may && AreNeighbouring(along.from, others.back()) &&
-                 AreNeighbouring(along.to, others.back())
-             ? others.back()
-             : LoopId();
+/// Whether lines along the axis of a node may be sorted side by side, for each turn of the last of
+/// `others` the next.
+bool SuitSideBySide(const Node& node, const Place& to, const std::vector<LoopId>& others) {
+  const std::optional<int64_t> count =
+      node.args[0]->shape[static_cast<size_t>(node.axes[0])].Constant();
+  return node.op == Op::kSort && !IsPacked(node.dtype) && count && *count <= kLongestSideBySide &&
+         !others.empty() && AreNeighbouring(to, others.back());
 }
+
+}  // namespace
 
 /// Running sums and their like: along the last axis by a call for each line; along another, rows
 /// are folded into a carried row.
@@ -118,14 +115,22 @@ void Lowering::EmitAlong(const Target& target, const Node& node) {
     const ElementPtr only = positions ? ConstantOf(DType::kI32, 0, 0) : Value(arg, point);
     return Emit(Nest(others, {Of(stage::Store{along.to, only, nullptr})}, true));
   }
+  const bool suit = SuitSideBySide(node, along.to, others);
+  const auto is_side_by_side = [&](const Place& place) {
+    return suit && AreNeighbouring(place, others.back());
+  };
   ElementPtr value = Value(arg, point);
-  const Place* line = LoadedBy(*value);
-  if (!line || !IsLine(*line, along.loop)) value = Materialised(arg, point);
+  const Place* const line = LoadedBy(*value);
+  // A line of neighbours is as well read as it is.
+  const bool is_line = line && IsLine(*line, along.loop) &&
+                       (!suit || is_side_by_side(*line) || AreNeighbouring(*line, along.loop));
+  if (!is_line) value = Materialised(arg, point);
   along.from = *LoadedBy(*value);
-  along.lines = SideBySide(along, arg.shape[axis], others);
-  if (along.lines) others.pop_back();
-  if (ClassOf(node.op) == OpClass::kOrder)
-    along.room = RoomFor(arg.shape[axis], bool(along.lines));
+  if (is_side_by_side(along.from)) {
+    along.lines = others.back();
+    others.pop_back();
+  }
+  if (ClassOf(node.op) == OpClass::kOrder) along.room = RoomFor(arg.shape[axis], bool(along.lines));
   EmitWithin(others, {Of(std::move(along))});
 }
 

@@ -214,7 +214,6 @@ class Lowering {
   void EmitScan(const Target& target, const Node& node);
   void EmitRowScan(const Target& target, const Node& node, size_t axis);
   void EmitAlong(const Target& target, const Node& node);
-  LoopId SideBySide(const stage::Along& along, const Size& count, const Loops& others) const;
   Place RoomFor(const Size& count, bool side_by_side);
   VariableId NewVariable(const std::string& name, DType dtype, bool changes);
   ElementPtr Variable(VariableId variable) const { return NamedElement(plan_, variable); }

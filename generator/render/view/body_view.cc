@@ -325,15 +325,15 @@ void BodyView::LoopOfTurns(const stage::While& loop, int line, Fields* fields) {
 void BodyView::AlongLines(const stage::Along& along, std::vector<std::string>* lines) {
   const auto line = [&](const Place& place, LoopId loop, bool streamed = false) {
     const std::string stride = loop ? Stride(place, loop) : "1";
-    return "Line{" + Pointer(CornerOf(place, loop, along.lines ? along.lines : loop)) + ", " + stride +
-           (streamed ? ", " + names_[place.buffer] + ".stream" : "") + "}";
+    return "Line{" + Pointer(CornerOf(place, loop, along.lines ? along.lines : loop)) + ", " +
+           stride + (streamed ? ", " + names_[place.buffer] + ".stream" : "") + "}";
   };
   std::string counts = Count(plan_[along.loop].space);
   if (along.op == Op::kTopPositions)
     counts += ", " + (along.into ? Count(plan_[along.into].space) : "1");
   lines->push_back(LineFunction(along.op, bool(along.lines)) +
-                   (along.descending ? "<kDescending>" : "") + "(" +
-                   line(along.from, along.loop) + ", " + counts + ",");
+                   (along.descending ? "<kDescending>" : "") + "(" + line(along.from, along.loop) +
+                   ", " + counts + ",");
   lines->push_back("    " + line(along.to, along.into, along.streamed) +
                    (along.lines ? ", " + Count(plan_[along.lines].space) : "") +
                    (along.room ? ", " + Pointer(*along.room) : "") + ");");

@@ -101,7 +101,7 @@ void SortLinesOf(Line<const T> from, size_t count, Line<T> to, size_t lines, int
   }
 }
 
-#define KILN_SORTS(T)                                                                        \
+#define KILN_SORTS(T)                                                                         \
   template void SortLinesOf<kAscending, T>(Line<const T>, size_t, Line<T>, size_t, int64_t*); \
   template void SortLinesOf<kDescending, T>(Line<const T>, size_t, Line<T>, size_t, int64_t*);
 KILN_SORTS(int8_t)

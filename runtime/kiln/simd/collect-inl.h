@@ -59,8 +59,8 @@ HWY_NOINLINE hn::Vec<D> CollectAround(D d, const X* line, size_t first, size_t n
 
 /// Whether lanes that a mask leaves out of a load may be where no memory is.
 template <typename X>
-inline constexpr bool kMayMaskLoads =
-    HWY_ARCH_X86 && (HWY_TARGET <= HWY_AVX3 || (HWY_TARGET == HWY_AVX2 && sizeof(X) >= 4));
+inline constexpr bool kMayMaskLoads = HWY_ARCH_X86 && (HWY_TARGET <= HWY_AVX3 ||
+                                                       (HWY_TARGET == HWY_AVX2 && sizeof(X) >= 4));
 
 /// The same where the lanes go around the line's end once: two loads, of what is before it and of
 /// what comes after.

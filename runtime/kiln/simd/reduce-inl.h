@@ -175,15 +175,16 @@ struct MinOf {
   static HWY_INLINE Total End(Total total) { return Minimum(total, total); }
 };
 
-/// Whether NaNs are looked for apart from the largest or smallest, as Max(a, b) is b where a is NaN.
+/// Whether NaNs are looked for apart from the largest or smallest, as Max(a, b) is b where a is
+/// NaN.
 template <class Op, class V>
-constexpr bool kWatchesNaNs = FloatVector<V> && HWY_ARCH_X86 && !kPlainLanes && requires {
+constexpr bool kWatchesNaNs = FloatVector<V>&& HWY_ARCH_X86 && !kPlainLanes && requires {
   typename Op::Plain;
 };
 
 /// FoldVector of what has a NaN only if `nans` has: then that one.
 template <class Op, VectorValue V>
-HWY_INLINE LaneOf<V> FoldVectorOr([[maybe_unused]] Op op, V nans, V v) {
+HWY_INLINE LaneOf<V> FoldVectorOr(Op op, [[maybe_unused]] V nans, V v) {
   if constexpr (kWatchesNaNs<Op, V>) {
     if (HWY_UNLIKELY(!hn::AllFalse(hn::DFromV<V>(), hn::IsNaN(nans)))) return FoldVector(op, nans);
     return FoldVector(typename Op::Plain(), v);
@@ -219,8 +220,7 @@ struct Chains {
   }
   HWY_INLINE void AddFirst(V value, size_t lanes) const {
     const auto used = hn::FirstN(D(), lanes);
-    if constexpr (kWatches)
-      nans = hn::IfThenElse(hn::And(used, hn::IsNaN(value)), value, nans);
+    if constexpr (kWatches) nans = hn::IfThenElse(hn::And(used, hn::IsNaN(value)), value, nans);
     sum_1 = hn::IfThenElse(used, Combined(value, sum_1), sum_1);
   }
   HWY_INLINE typename Fold::Total Total() const {
@@ -264,7 +264,8 @@ HWY_INLINE auto WithChains(D d, const Go& go) {
   auto sum_2 = sum_0;
   auto sum_3 = sum_0;
   auto even = hn::Zero(dx), nans = even;
-  const Chains<Fold, TagFor<typename Fold::Total, D>> chains{sum_0, sum_1, sum_2, sum_3, even, nans};
+  const Chains<Fold, TagFor<typename Fold::Total, D>> chains{sum_0, sum_1, sum_2,
+                                                             sum_3, even,  nans};
   if constexpr (sizeof...(Others) == 0) {
     return go(chains);
   } else {
@@ -305,8 +306,7 @@ HWY_INLINE auto FoldLanes(D d, size_t count, const Fn& fn) {
     for (; i < end; i += n) fn(whole, i, into_first);
     if (i < count) {
       const size_t lanes = count - i;
-      fn(Part<D>(lanes), i,
-         [&](auto... v) KILN_INLINE_ATTR { (chains.AddFirst(v, lanes), ...); });
+      fn(Part<D>(lanes), i, [&](auto... v) KILN_INLINE_ATTR { (chains.AddFirst(v, lanes), ...); });
     }
     // Of a short row that takes as long as all else.
     if (__builtin_constant_p(count) && count < 4 * n && count % n == 0)

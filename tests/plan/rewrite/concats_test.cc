@@ -43,6 +43,15 @@ TEST_CASE("What is repeated along lanes a few times is stored by turns") {
   CHECK(!Has(twice, "value "));
   CHECK(Has(twice, "y[i0, i1 * 2 + 0] and those behind it = "));
   CHECK(Has(plan("  y = w[0:8] * repeat(flip(a, 1), 2, axis=1)\n"), "* 2 + 0] and those behind"));
+  for (const char* memory : {"  y = repeat(repeat(a[:, 0:8], 2, axis=1), 2, axis=1)\n",
+                             "  y[0:8, 0:16] = repeat(a[:, 0:8].T, 2, axis=1)\n",
+                             "  y = repeat(dot(a, w[0:16, 0:16]), 2, axis=1)\n"}) {
+    const std::string into = plan(memory);
+    INFO(into);
+    CHECK(!Has(into, " * 2 + 1] ="));
+    CHECK(!Has(into, " * 2 + 1, 0] ="));
+    CHECK(Has(into, "and those behind it = "));
+  }
   const std::string sorted = plan("  y = repeat(sort(a, axis=1), 2, axis=1)\n");
   CHECK(sorted.find("= sort of") == sorted.rfind("= sort of"));
   CHECK(!Has(plan("  z = repeat(a, 16, axis=1)\n"), "* 16 + 0]"));

@@ -1,5 +1,5 @@
-#include "tests/catch.h"
 #include "kiln/simd/nan_bits.h"
+#include "tests/catch.h"
 #include "tests/runtime/simd/lanes_testing.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -96,16 +96,14 @@ std::vector<size_t> ColumnsFrom(const Plan& plan, LoopId lanes, const Stages& bo
 /// Whether vectors of all elements have as many lanes.
 bool AreAlike(const Stages& body, const std::vector<size_t>& columns) {
   const DType type = As<stage::Store>(body[columns[0]])->value->dtype;
-  return std::all_of(columns.begin(), columns.end(), [&](size_t k) {
-    return As<stage::Store>(body[k])->value->dtype == type;
-  });
+  return std::all_of(columns.begin(), columns.end(),
+                     [&](size_t k) { return As<stage::Store>(body[k])->value->dtype == type; });
 }
 
 /// What a loop by vectors does, in each turn or for each of some rows.
 void StoreAtOnce(const Plan& plan, LoopId lanes, Stages& body) {
-  const bool simple = std::all_of(body.begin(), body.end(), [](const Stage& s) {
-    return Is<stage::Define, stage::Store>(s);
-  });
+  const bool simple = std::all_of(
+      body.begin(), body.end(), [](const Stage& s) { return Is<stage::Define, stage::Store>(s); });
   for (size_t first = 0; simple && first < body.size(); ++first) {
     const auto* store = As<stage::Store>(body[first]);
     if (!store || !ElementOf(plan, *store, lanes)) continue;
