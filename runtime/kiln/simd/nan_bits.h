@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 
 #include "kiln/core/version.h"
 #include "kiln/simd/float_mode.h"
