@@ -35,6 +35,7 @@
 #include "generator/planner/fuse/reduced.h"
 #include "generator/planner/fuse/rows/across.h"
 #include "generator/planner/fuse/rows/chosen_rows.h"
+#include "generator/planner/fuse/rows/copied_rows.h"
 #include "generator/planner/fuse/rows/four_rows.h"
 #include "generator/planner/fuse/rows/one_pass.h"
 #include "generator/planner/fuse/rows/read_order.h"
@@ -287,6 +288,8 @@ constexpr Pass kPasses[] = {
     {"contract", InEach<Contract>, "values that never leave their loops become registers or rows"},
     {"recompute", InEach<RecomputeCheapValues>,
      "what is cheap to make again is not kept for the next pass over a row"},
+    {"copied-row", InEach<StoreWhereCopied>,
+     "what a pass leaves for another to copy is stored where that copies it"},
     {"widen", InEach<WidenWhereRead>,
      "blocks of narrow floats are widened where they are read, and not kept"},
     {"split", InEach<SplitRows>,

@@ -341,26 +341,68 @@ body: |
   o = transpose(x, [1, 0, 2])
 )yaml";
 
+// A state of which each turn makes the next one, and a row of outputs.
+inline constexpr const char* kRecurrent = R"yaml(kernel: k
+inputs: {a: "f32[16, 64]", r: "f32[16, 64]"}
+outputs: {y: "f32[16, 64]"}
+scratch: {s: "f32[64, 64]"}
+body: |
+  s = 0
+  for t in range(0, 16):
+    let next = s * 0.5 + a[t]
+    y[t] = sum(next * r[t], axis=1)
+    s = next
+)yaml";
+
 struct PassExample {
   const char* pass;
   const char* spec;
 };
 
 inline constexpr PassExample kPassExamples[] = {
-    {"operands", kMatmul},   {"host", kVisited},        {"index", kMatmul},
-    {"watch", kTaken},       {"lower", kMatmul},        {"once", kHeads},
-    {"bring", kSums},        {"fuse", kMatmul},         {"carry", kMatmul},
-    {"taps", kWindows},      {"unroll", kSmoothed},     {"turns", kFilter},
-    {"short-rows", kPoints}, {"one-pass", kStatistics}, {"contract", kRows},
-    {"recompute", kCheap},   {"widen", kNarrow},        {"split", kScores},
-    {"row-values", kFading}, {"share", kTwice},         {"scratch", kMatmul},
-    {"clip", kMatmul},       {"live", kSelected},       {"free", kMatmul},
-    {"narrow", kFading},     {"unpacked", kMatmul},     {"prefetch", kRows},
-    {"sums", kInOutput},     {"one-body", kMatmul},     {"visits", kVisited},
-    {"by-hand", kByHand},    {"hoist", kSelected},      {"across", kTransposed},
-    {"rows", kColumns},      {"four-rows", kFilter},    {"read-order", kSplitHeads},
-    {"chosen", kBags},       {"vectors", kNarrow},      {"stream", kRows},
-    {"computed", kTwice},    {"columns", kVectors},     {"store-rows", kPoints},
+    {"operands", kMatmul},
+    {"host", kVisited},
+    {"index", kMatmul},
+    {"watch", kTaken},
+    {"lower", kMatmul},
+    {"once", kHeads},
+    {"bring", kSums},
+    {"fuse", kMatmul},
+    {"carry", kMatmul},
+    {"taps", kWindows},
+    {"unroll", kSmoothed},
+    {"turns", kFilter},
+    {"short-rows", kPoints},
+    {"one-pass", kStatistics},
+    {"contract", kRows},
+    {"recompute", kCheap},
+    {"copied-row", kRecurrent},
+    {"widen", kNarrow},
+    {"split", kScores},
+    {"row-values", kFading},
+    {"share", kTwice},
+    {"scratch", kMatmul},
+    {"clip", kMatmul},
+    {"live", kSelected},
+    {"free", kMatmul},
+    {"narrow", kFading},
+    {"unpacked", kMatmul},
+    {"prefetch", kRows},
+    {"sums", kInOutput},
+    {"one-body", kMatmul},
+    {"visits", kVisited},
+    {"by-hand", kByHand},
+    {"hoist", kSelected},
+    {"across", kTransposed},
+    {"rows", kColumns},
+    {"four-rows", kFilter},
+    {"read-order", kSplitHeads},
+    {"chosen", kBags},
+    {"vectors", kNarrow},
+    {"stream", kRows},
+    {"computed", kTwice},
+    {"columns", kVectors},
+    {"store-rows", kPoints},
     {"pages", kPaged},
 };
 

@@ -80,6 +80,8 @@ HWY_INLINE LaneOf<V> FoldVector([[maybe_unused]] Op op, V v) {
   if constexpr (hn::MaxLanes(D()) == 1) {
     return hn::GetLane(v);
 #if HWY_TARGET != HWY_SCALAR
+  } else if constexpr (hn::MaxLanes(D()) == 2 && sizeof(LaneOf<V>) >= 4) {
+    return hn::GetLane(op(v, hn::Reverse2(D(), v)));  // half of two lanes takes two instructions
   } else {
     const hn::Half<D> dh;
     return FoldVector(op, op(hn::LowerHalf(dh, v), hn::UpperHalf(dh, v)));
