@@ -26,7 +26,7 @@ TEST_CASE("A state that a pass has made, and reads itself, is stored at once") {
 }
 
 TEST_CASE("It is not where what it replaces is read afterwards, or elsewhere") {
-  for (const std::string turn :
+  for (const std::string& turn :
        {// of other elements
         std::string("    let next = roll(s, 1, axis=1) + a[t]\n") + kSum + "    s = next\n",
         std::string("    let next = s.T + a[t]\n") + kSum + "    s = next\n",

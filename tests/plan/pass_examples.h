@@ -342,7 +342,7 @@ body: |
 )yaml";
 
 // A state of which each turn makes the next one, and a row of outputs.
-inline constexpr const char* kRecurrent = R"yaml(kernel: k
+inline constexpr const char* kState = R"yaml(kernel: k
 inputs: {a: "f32[16, 64]", r: "f32[16, 64]"}
 outputs: {y: "f32[16, 64]"}
 scratch: {s: "f32[64, 64]"}
@@ -360,50 +360,21 @@ struct PassExample {
 };
 
 inline constexpr PassExample kPassExamples[] = {
-    {"operands", kMatmul},
-    {"host", kVisited},
-    {"index", kMatmul},
-    {"watch", kTaken},
-    {"lower", kMatmul},
-    {"once", kHeads},
-    {"bring", kSums},
-    {"fuse", kMatmul},
-    {"carry", kMatmul},
-    {"taps", kWindows},
-    {"unroll", kSmoothed},
-    {"turns", kFilter},
-    {"short-rows", kPoints},
-    {"one-pass", kStatistics},
-    {"contract", kRows},
-    {"recompute", kCheap},
-    {"copied-row", kRecurrent},
-    {"widen", kNarrow},
-    {"split", kScores},
-    {"row-values", kFading},
-    {"share", kTwice},
-    {"scratch", kMatmul},
-    {"clip", kMatmul},
-    {"live", kSelected},
-    {"free", kMatmul},
-    {"narrow", kFading},
-    {"unpacked", kMatmul},
-    {"prefetch", kRows},
-    {"sums", kInOutput},
-    {"one-body", kMatmul},
-    {"visits", kVisited},
-    {"by-hand", kByHand},
-    {"hoist", kSelected},
-    {"across", kTransposed},
-    {"rows", kColumns},
-    {"four-rows", kFilter},
-    {"read-order", kSplitHeads},
-    {"chosen", kBags},
-    {"vectors", kNarrow},
-    {"stream", kRows},
-    {"computed", kTwice},
-    {"columns", kVectors},
-    {"store-rows", kPoints},
-    {"pages", kPaged},
+    {"operands", kMatmul},   {"host", kVisited},        {"index", kMatmul},
+    {"watch", kTaken},       {"lower", kMatmul},        {"once", kHeads},
+    {"bring", kSums},        {"fuse", kMatmul},         {"carry", kMatmul},
+    {"taps", kWindows},      {"unroll", kSmoothed},     {"turns", kFilter},
+    {"short-rows", kPoints}, {"one-pass", kStatistics}, {"contract", kRows},
+    {"recompute", kCheap},   {"widen", kNarrow},        {"split", kScores},
+    {"row-values", kFading}, {"share", kTwice},         {"scratch", kMatmul},
+    {"clip", kMatmul},       {"live", kSelected},       {"free", kMatmul},
+    {"narrow", kFading},     {"unpacked", kMatmul},     {"prefetch", kRows},
+    {"sums", kInOutput},     {"one-body", kMatmul},     {"visits", kVisited},
+    {"by-hand", kByHand},    {"hoist", kSelected},      {"across", kTransposed},
+    {"rows", kColumns},      {"four-rows", kFilter},    {"read-order", kSplitHeads},
+    {"chosen", kBags},       {"vectors", kNarrow},      {"stream", kRows},
+    {"computed", kTwice},    {"columns", kVectors},     {"store-rows", kPoints},
+    {"pages", kPaged},       {"copied-row", kState},
 };
 
 }  // namespace kiln
