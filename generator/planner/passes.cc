@@ -202,6 +202,11 @@ void KeepThroughTurns(Planning& p) {
   InEach<ForwardAroundTurns>(p);
 }
 
+void KeepLess(Planning& p) {
+  InEach<RecomputeCheapValues>(p);
+  InEach<StoreWhereCopied>(p);
+}
+
 void VectorsOfRows(Planning& p) {
   for (BodyPlan& body : p.plan.bodies) {
     ComputeRowValues(p.plan, body.stages);
@@ -286,10 +291,8 @@ constexpr Pass kPasses[] = {
     {"one-pass", InEachAndFuse<ReduceInOnePass>,
      "reductions of a row that do not wait for each other are one pass over it"},
     {"contract", InEach<Contract>, "values that never leave their loops become registers or rows"},
-    {"recompute", InEach<RecomputeCheapValues>,
-     "what is cheap to make again is not kept for the next pass over a row"},
-    {"copied-row", InEach<StoreWhereCopied>,
-     "what a pass leaves for another to copy is stored where that copies it"},
+    {"recompute", KeepLess,
+     "what is cheap to make again, or only copied, is not kept for the next pass over a row"},
     {"widen", InEach<WidenWhereRead>,
      "blocks of narrow floats are widened where they are read, and not kept"},
     {"split", InEach<SplitRows>,

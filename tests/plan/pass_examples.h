@@ -341,19 +341,6 @@ body: |
   o = transpose(x, [1, 0, 2])
 )yaml";
 
-// A state of which each turn makes the next one, and a row of outputs.
-inline constexpr const char* kState = R"yaml(kernel: k
-inputs: {a: "f32[16, 64]", r: "f32[16, 64]"}
-outputs: {y: "f32[16, 64]"}
-scratch: {s: "f32[64, 64]"}
-body: |
-  s = 0
-  for t in range(0, 16):
-    let next = s * 0.5 + a[t]
-    y[t] = sum(next * r[t], axis=1)
-    s = next
-)yaml";
-
 struct PassExample {
   const char* pass;
   const char* spec;
@@ -374,7 +361,7 @@ inline constexpr PassExample kPassExamples[] = {
     {"rows", kColumns},      {"four-rows", kFilter},    {"read-order", kSplitHeads},
     {"chosen", kBags},       {"vectors", kNarrow},      {"stream", kRows},
     {"computed", kTwice},    {"columns", kVectors},     {"store-rows", kPoints},
-    {"pages", kPaged},       {"copied-row", kState},
+    {"pages", kPaged},
 };
 
 }  // namespace kiln
