@@ -104,20 +104,7 @@ void SortLinesOf(Line<const T> from, size_t count, Line<T> to, size_t lines, int
 #define KILN_SORTS(T)                                                                         \
   template void SortLinesOf<kAscending, T>(Line<const T>, size_t, Line<T>, size_t, int64_t*); \
   template void SortLinesOf<kDescending, T>(Line<const T>, size_t, Line<T>, size_t, int64_t*);
-KILN_SORTS(int8_t)
-KILN_SORTS(uint8_t)
-KILN_SORTS(int16_t)
-KILN_SORTS(uint16_t)
-KILN_SORTS(int32_t)
-KILN_SORTS(uint32_t)
-KILN_SORTS(int64_t)
-KILN_SORTS(f8e4m3fn)
-KILN_SORTS(f8e5m2)
-KILN_SORTS(f8e8m0fnu)
-KILN_SORTS(bf16)
-KILN_SORTS(f16)
-KILN_SORTS(float)
-KILN_SORTS(double)
+KILN_WITH_ORDERED(KILN_SORTS)
 #undef KILN_SORTS
 
 }  // namespace HWY_NAMESPACE

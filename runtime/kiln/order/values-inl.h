@@ -13,6 +13,25 @@
 #include "kiln/order/line-inl.h"
 #include "kiln/simd/lanes-inl.h"
 
+/// DO(T) for each type of elements that has an order, but bool, which is sorted as a byte.
+#define KILN_WITH_ORDERED(DO) \
+  DO(i4)                      \
+  DO(u4)                      \
+  DO(int8_t)                  \
+  DO(uint8_t)                 \
+  DO(int16_t)                 \
+  DO(uint16_t)                \
+  DO(int32_t)                 \
+  DO(uint32_t)                \
+  DO(int64_t)                 \
+  DO(f8e4m3fn)                \
+  DO(f8e5m2)                  \
+  DO(f8e8m0fnu)               \
+  DO(bf16)                    \
+  DO(f16)                     \
+  DO(float)                   \
+  DO(double)
+
 KILN_BEFORE_NAMESPACE();
 namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {

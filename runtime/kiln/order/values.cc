@@ -39,22 +39,7 @@ void WriteLine(const Rep<T>* values, size_t count, Line<T> line) {
 #define KILN_LINES(T)                                        \
   template void ReadLine<T>(Line<const T>, size_t, Rep<T>*); \
   template void WriteLine<T>(const Rep<T>*, size_t, Line<T>);
-KILN_LINES(i4)
-KILN_LINES(u4)
-KILN_LINES(int8_t)
-KILN_LINES(uint8_t)
-KILN_LINES(int16_t)
-KILN_LINES(uint16_t)
-KILN_LINES(int32_t)
-KILN_LINES(uint32_t)
-KILN_LINES(int64_t)
-KILN_LINES(f8e4m3fn)
-KILN_LINES(f8e5m2)
-KILN_LINES(f8e8m0fnu)
-KILN_LINES(bf16)
-KILN_LINES(f16)
-KILN_LINES(float)
-KILN_LINES(double)
+KILN_WITH_ORDERED(KILN_LINES)
 #undef KILN_LINES
 
 }  // namespace HWY_NAMESPACE

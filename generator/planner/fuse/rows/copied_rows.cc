@@ -24,9 +24,10 @@ std::optional<RowCopy> AsRowCopy(const Plan& plan, const Stage& stage) {
   if (!store || store->mask) return std::nullopt;
   const Place* const from = LoadedBy(*store->value);
   if (!from || plan[from->buffer].dtype != plan[store->place.buffer].dtype) return std::nullopt;
-  const bool to_own = IsTemp(plan, store->place.buffer) || !plan.kernel->HasAliases();
-  const bool from_own = IsTemp(plan, from->buffer) && !plan[from->buffer].same_as;
-  if (!to_own || !from_own) return std::nullopt;
+  // An output may be where an input is that the first pass still reads.
+  const bool may_share = !IsTemp(plan, store->place.buffer) && plan.kernel->HasAliases();
+  const bool is_value = IsTemp(plan, from->buffer) && !plan[from->buffer].same_as;
+  if (may_share || !is_value) return std::nullopt;
   return RowCopy{*from, store->place, lanes->loop};
 }
 
@@ -91,7 +92,7 @@ bool IsKnownBefore(const Place& place, const Stages& list, size_t begin, size_t 
   });
 }
 
-/// The pass in front of `list[copy]` whose row that copies, if it may store where that does.
+/// The pass in front of `list[at]` whose row that copies, if it may store where that does.
 std::optional<size_t> PassOf(const Plan& plan, const Stages& list, size_t at, const RowCopy& copy) {
   for (size_t p = at; p-- > 0;) {
     const Stages pass{list[p]};
