@@ -92,14 +92,20 @@ bool IsKnownBefore(const Place& place, const Stages& list, size_t begin, size_t 
   });
 }
 
-/// The pass in front of `list[at]` whose row that copies, if it may store where that does.
-std::optional<size_t> PassOf(const Plan& plan, const Stages& list, size_t at, const RowCopy& copy) {
+/// A statement of a pass in a list.
+struct Position {
+  size_t pass, statement;
+};
+
+/// What stores the row that `list[at]` copies, if it may store where that does.
+std::optional<Position> StoredBy(const Plan& plan, const Stages& list, size_t at,
+                                 const RowCopy& copy) {
   for (size_t p = at; p-- > 0;) {
     const Stages pass{list[p]};
     if (const auto store = StoreOf(plan, list[p], copy)) {
       const bool alone = Touches(plan, copy.from.buffer) == 2;  // this store, and the copy's load
       return alone && MayStore(plan, list[p], *store, copy) && IsKnownBefore(copy.to, list, p, at)
-                 ? std::optional(p)
+                 ? std::optional(Position{p, *store})
                  : std::nullopt;
     }
     if (Touches(plan, pass, copy.to.buffer) + Touches(plan, pass, copy.from.buffer) > 0) break;
@@ -113,10 +119,11 @@ void StoreWhereCopied(Plan& plan, Stages& stages) {
   for (size_t at = 0; at < stages.size(); ++at) {
     ForEachList(stages[at], [&](Stages& list) { StoreWhereCopied(plan, list); });
     const std::optional<RowCopy> copy = AsRowCopy(plan, stages[at]);
-    const auto p = copy ? PassOf(plan, stages, at, *copy) : std::nullopt;
-    if (!p) continue;
-    Stage& store = (*BodyOf(stages[*p]))[*StoreOf(plan, stages[*p], *copy)];
-    As<stage::Store>(store)->place = InLoop(copy->to, copy->lanes, LoopOf(stages[*p]));
+    const auto stored = copy ? StoredBy(plan, stages, at, *copy) : std::nullopt;
+    if (!stored) continue;
+    Stage& pass = stages[stored->pass];
+    As<stage::Store>((*BodyOf(pass))[stored->statement])->place =
+        InLoop(copy->to, copy->lanes, LoopOf(pass));
     stages.erase(stages.begin() + static_cast<std::ptrdiff_t>(at--));
   }
 }
