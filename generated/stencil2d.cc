@@ -49,34 +49,51 @@ static void RunStep(const Step& step) {
   // stencil2d.yaml:29  v = centre * rows[:, 1:bn + 1] + side * (above + below + rows[:, 0:bn] +
   //     rows[:, 2:])
   CoverFourRows(m_size, [&](size_t m_i, size_t m_j, size_t m_k, size_t m_l) KILN_INLINE_ATTR {
+    const auto u_row_0 = Kept(u.At(m_i + 1, 0));
+    const auto u_row_1 = Kept(u.At(m_i + 2, 0));
+    const auto u_row_2 = Kept(u.At(m_i, 0));
+    const auto v_row_0 = Kept(v.At(m_i, 0));
+    const auto u_row_3 = Kept(u.At(m_j + 2, 0));
+    const auto u_row_4 = Kept(u.At(m_j + 1, 0));
+    const auto v_row_1 = Kept(v.At(m_j, 0));
+    const auto u_row_5 = Kept(u.At(m_k + 2, 0));
+    const auto u_row_6 = Kept(u.At(m_k + 1, 0));
+    const auto v_row_2 = Kept(v.At(m_k, 0));
+    const auto u_row_7 = Kept(u.At(m_l + 2, 0));
+    const auto u_row_8 = Kept(u.At(m_l + 1, 0));
+    const auto v_row_3 = Kept(v.At(m_l, 0));
     StreamLanes(kFloats, n_size, StreamsPieces(hn::Lanes(kFloats), v), v.At(m_i, 0),
                 [&](auto at, size_t n_i) KILN_INLINE_ATTR {
-      const auto u_0 = Held(at.Load(u.At(m_i + 1, n_i + 1)));
-      const auto u_1 = Held(at.Load(u.At(m_i + 2, n_i + 1)));
-      const auto u_2 = at.Load(u.At(m_i, n_i + 1));
-      const auto u_3 = at.Load(u.At(m_i + 1, n_i));
-      const auto u_4 = at.Load(u.At(m_i + 1, n_i + 2));
+      at.PrefetchParts(u_row_1 + n_i + 1);
+      at.PrefetchParts(u_row_3 + n_i + 1);
+      at.PrefetchParts(u_row_5 + n_i + 1);
+      at.PrefetchParts(u_row_7 + n_i + 1);
+      const auto u_0 = Held(at.Load(u_row_0 + n_i + 1));
+      const auto u_1 = Held(at.Load(u_row_1 + n_i + 1));
+      const auto u_2 = at.Load(u_row_2 + n_i + 1);
+      const auto u_3 = at.Load(u_row_0 + n_i);
+      const auto u_4 = at.Load(u_row_0 + n_i + 2);
       const auto value_0 =
           hn::Mul(at.Splat(call.side), hn::Add(hn::Add(hn::Add(u_2, u_1), u_3), u_4));
-      at.Store(hn::Add(hn::Mul(at.Splat(call.centre), u_0), value_0), v.At(m_i, n_i));
-      const auto u_5 = Held(at.Load(u.At(m_j + 2, n_i + 1)));
-      const auto u_6 = at.Load(u.At(m_j + 1, n_i));
-      const auto u_7 = at.Load(u.At(m_j + 1, n_i + 2));
+      at.Store(hn::Add(hn::Mul(at.Splat(call.centre), u_0), value_0), v_row_0 + n_i);
+      const auto u_5 = Held(at.Load(u_row_3 + n_i + 1));
+      const auto u_6 = at.Load(u_row_4 + n_i);
+      const auto u_7 = at.Load(u_row_4 + n_i + 2);
       const auto value_1 =
           hn::Mul(at.Splat(call.side), hn::Add(hn::Add(hn::Add(u_0, u_5), u_6), u_7));
-      at.Store(hn::Add(hn::Mul(at.Splat(call.centre), u_1), value_1), v.At(m_j, n_i));
-      const auto u_8 = Held(at.Load(u.At(m_k + 2, n_i + 1)));
-      const auto u_9 = at.Load(u.At(m_k + 1, n_i));
-      const auto u_10 = at.Load(u.At(m_k + 1, n_i + 2));
+      at.Store(hn::Add(hn::Mul(at.Splat(call.centre), u_1), value_1), v_row_1 + n_i);
+      const auto u_8 = Held(at.Load(u_row_5 + n_i + 1));
+      const auto u_9 = at.Load(u_row_6 + n_i);
+      const auto u_10 = at.Load(u_row_6 + n_i + 2);
       const auto value_2 =
           hn::Mul(at.Splat(call.side), hn::Add(hn::Add(hn::Add(u_1, u_8), u_9), u_10));
-      at.Store(hn::Add(hn::Mul(at.Splat(call.centre), u_5), value_2), v.At(m_k, n_i));
-      const auto u_11 = at.Load(u.At(m_l + 2, n_i + 1));
-      const auto u_12 = at.Load(u.At(m_l + 1, n_i));
-      const auto u_13 = at.Load(u.At(m_l + 1, n_i + 2));
+      at.Store(hn::Add(hn::Mul(at.Splat(call.centre), u_5), value_2), v_row_2 + n_i);
+      const auto u_11 = at.Load(u_row_7 + n_i + 1);
+      const auto u_12 = at.Load(u_row_8 + n_i);
+      const auto u_13 = at.Load(u_row_8 + n_i + 2);
       const auto value_3 =
           hn::Mul(at.Splat(call.side), hn::Add(hn::Add(hn::Add(u_5, u_11), u_12), u_13));
-      at.Store(hn::Add(hn::Mul(at.Splat(call.centre), u_8), value_3), v.At(m_l, n_i));
+      at.Store(hn::Add(hn::Mul(at.Splat(call.centre), u_8), value_3), v_row_3 + n_i);
     });
   }, [&](size_t m_i) KILN_INLINE_ATTR {
     StreamLanes(kFloats, n_size, v.stream, v.At(m_i, 0), [&](auto at, size_t n_i) HWY_ATTR {

@@ -105,6 +105,7 @@ struct OperandPlan {
   bool live_rows = false;  // FindInPlace: of which only a step knows how many it needs
   SpaceId columns_per_a;   // FindFewColumns: an A, for few columns of this space
   bool watched = false;    // FindWatched
+  bool has_edges = false;  // FindEdges: may be read where it is, beyond its array's edges
   bool knows_first = false, knows_last = false;  // FindVisits
   /// What the elements of an output hold that no step has stored.
   enum class Start { kNothing, kValue, kUndefined, kAlias };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "generator/plan/element.h"
+#include "generator/plan/windows.h"
 
 /// Statements of a plan: a struct for each kind, what all kinds have in common, and the one list of
 /// what each is made of (`ForEachPart`), from which walks and rewriters are made. `Match` requires
@@ -31,24 +32,6 @@ struct PanelSource {
   PanelsId panels;  // else
   bool transposed = false;
   std::vector<ElementPtr> matrix;  // which one of an operand that is a stack of them
-};
-
-/// What a manual copy moves: so many elements of a buffer, or of an array in HBM, from `begin` on.
-struct CopyWindow {
-  struct Dimension {
-    Size size;
-    bool point = false;
-    ElementPtr count = nullptr;  // of which only the step knows how many, `size` being the most
-
-    friend bool operator==(const Dimension&, const Dimension&) = default;
-  };
-  Place begin;
-  std::vector<Dimension> dimensions;
-};
-
-struct SemaphoreSlot {
-  RefId ref;
-  std::vector<ElementPtr> at;  // one a dimension of the semaphores
 };
 
 /// What is requested from memory long before it is read.
@@ -101,6 +84,7 @@ struct Lanes {
   Stages body;
   Vectors by = Vectors::kFloats;
   std::vector<BufferId> streamed = {};  // the outputs that it only writes, past the caches
+  std::vector<Place> rows = {};         // whose beginnings have names in front of it
 };
 
 /// A loop over rows, some at a time: in its body, `EachRow` is the loop over those.
@@ -121,6 +105,16 @@ struct EachRow {
   LoopId loop;
   Stages body;
   std::vector<Place> columns = {};  // in rows that lanes have one each of: transposed all at once
+};
+
+/// The loop in `body`, by parts: of rows whose windows are inside the array of a block that lies
+/// beyond its edges, which read it where it is, and of others, which read the copy. Each dimension
+/// that may be outside has a window in `around`, as the loops around say, or in `along`.
+struct AtEdges {
+  BufferId of;
+  std::vector<EdgeWindow> around;
+  EdgeWindow along;
+  Stages body;
 };
 
 struct Define {
@@ -276,11 +270,11 @@ struct Wait {
 }  // namespace stage
 
 struct Stage {
-  using Kind =
-      std::variant<stage::Loop, stage::Lanes, stage::Rows, stage::EachRow, stage::Define,
-                   stage::Assign, stage::Store, stage::Reduce, stage::Dot, stage::Tap, stage::Pack,
-                   stage::Along, stage::Request, stage::If, stage::For, stage::While, stage::Assert,
-                   stage::Range, stage::Touch, stage::Copy, stage::Wait>;
+  using Kind = std::variant<stage::Loop, stage::Lanes, stage::Rows, stage::EachRow, stage::AtEdges,
+                            stage::Define, stage::Assign, stage::Store, stage::Reduce, stage::Dot,
+                            stage::Tap, stage::Pack, stage::Along, stage::Request, stage::If,
+                            stage::For, stage::While, stage::Assert, stage::Range, stage::Touch,
+                            stage::Copy, stage::Wait>;
   Span span;
   Kind what;
 };
@@ -333,7 +327,11 @@ void ForEachPart(Of& of, const Use& use) requires std::same_as<std::remove_const
   };
   MatchKind(
       of.what, [&](ConstLike<Of, stage::Loop>& s) { use(s.loop), use(s.body); },
-      [&](ConstLike<Of, Lanes>& s) { use(s.loop), all(s.prefetches), use(s.body); },
+      [&](ConstLike<Of, Lanes>& s) {
+        use(s.loop);
+        for (auto& row : s.rows) use(row, Access::kNames);
+        all(s.prefetches), use(s.body);
+      },
       [&](ConstLike<Of, Rows>& s) {
         use(s.loop), all(s.others);
         for (auto& place : s.in_order_of) use(place, Access::kNames);
@@ -344,6 +342,7 @@ void ForEachPart(Of& of, const Use& use) requires std::same_as<std::remove_const
         for (auto& column : s.columns) use(column, Access::kNames);
         use(s.body);
       },
+      [&](ConstLike<Of, AtEdges>& s) { use(s.body); },
       [&](ConstLike<Of, Define>& s) { use(s.value); },
       [&](ConstLike<Of, Assign>& s) { use(s.value); },
       [&](ConstLike<Of, Store>& s) {

@@ -173,6 +173,19 @@ void StageText::One(const Stage& of, int indent) {
         for (const Place& c : s.columns) Line("transposes " + PlaceText(c), indent + 1);
         within(s.body);
       },
+      [&](const AtEdges& s) {
+        std::string windows;
+        const auto window = [&](const EdgeWindow& w) {
+          windows += (windows.empty() ? "" : ", ") +
+                     (w.loop ? LoopName(w.loop) + " sees " : std::string()) +
+                     std::to_string(w.first) + " to " + std::to_string(w.last) + " along " +
+                     std::to_string(w.axis);
+        };
+        for (const EdgeWindow& w : s.around) window(w);
+        window(s.along);
+        line("where " + BufferName(s.of) + " is inside its array, and at edges (" + windows + ")");
+        within(s.body);
+      },
       [&](const Request& s) {
         line("asks for the row of " + PlaceText(s.row) + " that a later one of " + PlaceText(s.by) +
              " chooses");
@@ -265,6 +278,7 @@ void StageText::LaneLines(const stage::Lanes& s, int indent) {
   Line("lanes " + LoopName(s.loop) + " over " + SpaceText(s.loop), indent);
   By(s.by, indent + 1);
   for (const BufferId buffer : s.streamed) Streamed(buffer, indent + 1);
+  for (const Place& row : s.rows) Line("names the beginning of " + PlaceText(row), indent + 1);
   Prefetches(s.prefetches, indent + 1);
   List(s.body, indent + 1);
 }

@@ -69,6 +69,12 @@ class Verifier {
           Within({s.loop}, [&] { Visit(s.rest); });
         },
         [&](const EachRow& s) { Within({s.loop}, [&] { Visit(s.body); }); },
+        [&](const AtEdges& s) {
+          for (const EdgeWindow& window : s.around) {
+            if (window.loop) CheckLoop(window.loop);
+          }
+          Visit(s.body);
+        },
         [&](const Define& s) {
           Look(s.value);
           variables_.insert(s.variable);

@@ -35,17 +35,16 @@ LoopId LoopOf(const Stage& stage) {
   using namespace stage;
   return Match(
       stage, [](const OneOf<stage::Loop, Lanes, Rows, EachRow, Reduce> auto& s) { return s.loop; },
-      [](const OneOf<Define, Assign, Store, Dot, Tap, Pack, Along, Request, If, For, While, Assert,
-                     Range, Touch, Copy, Wait> auto&) { return LoopId(); });
+      [](const OneOf<AtEdges, Define, Assign, Store, Dot, Tap, Pack, Along, Request, If, For, While,
+                     Assert, Range, Touch, Copy, Wait> auto&) { return LoopId(); });
 }
 
 const Stages* BodyOf(const Stage& stage) {
   using namespace stage;
   return Match(
       stage,
-      [](const OneOf<stage::Loop, Lanes, Rows, EachRow, Reduce, Dot, If, For, While> auto& s) {
-        return &s.body;
-      },
+      [](const OneOf<stage::Loop, Lanes, Rows, EachRow, AtEdges, Reduce, Dot, If, For, While> auto&
+             s) { return &s.body; },
       [](const OneOf<Define, Assign, Store, Tap, Pack, Along, Request, Assert, Range, Touch, Copy,
                      Wait> auto&) { return static_cast<const Stages*>(nullptr); });
 }

@@ -9,6 +9,7 @@
 #include "generator/planner/analyze/reuse.h"
 #include "generator/planner/analyze/stored_again.h"
 #include "generator/planner/decide/by_hand.h"
+#include "generator/planner/decide/edges.h"
 #include "generator/planner/decide/few_columns.h"
 #include "generator/planner/decide/free_blocks.h"
 #include "generator/planner/decide/in_place.h"
@@ -252,6 +253,7 @@ void Hoist(Planning& p) {
   NameMiddles(p.plan);
 }
 void TurnNests(Planning& p) { TurnAcross(p.plan); }
+void ReadWithinEdges(Planning& p) { FindEdges(p.plan); }
 void JoinRows(Planning& p) { TakeRowsTogether(p.plan); }
 void JoinFourRows(Planning& p) { TakeFourRows(p.plan); }
 void FollowInputs(Planning& p) { FollowReads(p.plan); }
@@ -317,6 +319,8 @@ constexpr Pass kPasses[] = {
     {"hoist", Hoist, "what stays the same through a nest gets a name in front of it"},
     {"across", TurnNests,
      "vectors that take an element of each of many rows go on to the next elements of these"},
+    {"edges", ReadWithinEdges,
+     "blocks beyond their array's edges are read where they are, by parts of a loop"},
     {"rows", JoinRows, "rows that are added up, or share what they read, are taken some at a time"},
     {"four-rows", JoinFourRows,
      "rows whose lanes go through turns, or share windows, are computed four at a time"},

@@ -14,6 +14,7 @@
 #include "kiln/direct/direct.h"
 #include "kiln/emulate/dma.h"
 #include "kiln/emulate/emulated.h"
+#include "kiln/format/edges.h"
 #include "kiln/format/joined.h"
 #include "kiln/format/rows.h"
 #include "kiln/grid/steps.h"

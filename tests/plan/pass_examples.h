@@ -37,21 +37,16 @@ body: |
 
 inline constexpr const char* kRows = R"yaml(kernel: k
 grid: {i: "cdiv(m, 8)"}
-inputs:
-  x: {array: "f32[m, 512]", block: "8, 512", index: "i, 0"}
-outputs:
-  o: {array: "f32[m, 512]", block: "8, 512", index: "i, 0"}
+inputs: {x: {array: "f32[m, 512]", block: "8, 512", index: "i, 0"}}
+outputs: {o: {array: "f32[m, 512]", block: "8, 512", index: "i, 0"}}
 body: |
   let e = exp(x - max(x, axis=1, keep=true))
   o = e / sum(e, axis=1, keep=true)
 )yaml";
 
 inline constexpr const char* kScores = R"yaml(kernel: k
-inputs:
-  x: f32[8, 16]
-  y: f32[16, 64]
-outputs:
-  o: f32[8, 64]
+inputs: {x: "f32[8, 16]", y: "f32[16, 64]"}
+outputs: {o: "f32[8, 64]"}
 body: |
   let s = dot(x, y)
   let e = exp(s - max(s, axis=1, keep=true))
@@ -341,26 +336,63 @@ body: |
   o = transpose(x, [1, 0, 2])
 )yaml";
 
+// Pixels and their neighbours, of which an image's border lacks some.
+inline constexpr const char* kBordered = R"yaml(kernel: k
+inputs: {x: {array: "f32[n, c]", block: "element(n + 2, halo=(1, 1)), all", index: "0, 0", pad: 0}}
+outputs: {o: "f32[n, c]"}
+body: |
+  o = max(x[0:n], x[2:n + 2])
+)yaml";
+
 struct PassExample {
   const char* pass;
   const char* spec;
 };
 
 inline constexpr PassExample kPassExamples[] = {
-    {"operands", kMatmul},   {"host", kVisited},        {"index", kMatmul},
-    {"watch", kTaken},       {"lower", kMatmul},        {"once", kHeads},
-    {"bring", kSums},        {"fuse", kMatmul},         {"carry", kMatmul},
-    {"taps", kWindows},      {"unroll", kSmoothed},     {"turns", kFilter},
-    {"short-rows", kPoints}, {"one-pass", kStatistics}, {"contract", kRows},
-    {"recompute", kCheap},   {"widen", kNarrow},        {"split", kScores},
-    {"row-values", kFading}, {"share", kTwice},         {"scratch", kMatmul},
-    {"clip", kMatmul},       {"live", kSelected},       {"free", kMatmul},
-    {"narrow", kFading},     {"unpacked", kMatmul},     {"prefetch", kRows},
-    {"sums", kInOutput},     {"one-body", kMatmul},     {"visits", kVisited},
-    {"by-hand", kByHand},    {"hoist", kSelected},      {"across", kTransposed},
-    {"rows", kColumns},      {"four-rows", kFilter},    {"read-order", kSplitHeads},
-    {"chosen", kBags},       {"vectors", kNarrow},      {"stream", kRows},
-    {"computed", kTwice},    {"columns", kVectors},     {"store-rows", kPoints},
+    {"operands", kMatmul},
+    {"host", kVisited},
+    {"index", kMatmul},
+    {"watch", kTaken},
+    {"lower", kMatmul},
+    {"once", kHeads},
+    {"bring", kSums},
+    {"fuse", kMatmul},
+    {"carry", kMatmul},
+    {"taps", kWindows},
+    {"unroll", kSmoothed},
+    {"turns", kFilter},
+    {"short-rows", kPoints},
+    {"one-pass", kStatistics},
+    {"contract", kRows},
+    {"recompute", kCheap},
+    {"widen", kNarrow},
+    {"split", kScores},
+    {"row-values", kFading},
+    {"share", kTwice},
+    {"scratch", kMatmul},
+    {"clip", kMatmul},
+    {"live", kSelected},
+    {"free", kMatmul},
+    {"narrow", kFading},
+    {"unpacked", kMatmul},
+    {"prefetch", kRows},
+    {"sums", kInOutput},
+    {"one-body", kMatmul},
+    {"visits", kVisited},
+    {"by-hand", kByHand},
+    {"hoist", kSelected},
+    {"across", kTransposed},
+    {"edges", kBordered},
+    {"rows", kColumns},
+    {"four-rows", kFilter},
+    {"read-order", kSplitHeads},
+    {"chosen", kBags},
+    {"vectors", kNarrow},
+    {"stream", kRows},
+    {"computed", kTwice},
+    {"columns", kVectors},
+    {"store-rows", kPoints},
     {"pages", kPaged},
 };
 

@@ -252,40 +252,41 @@ TEST_CASE("sums that are looked at between products are stored before them") {
                       "    o += dot(x[ds(t, 32)], w[t])\n  y = 0\n")) == 1);
 }
 
-enum class Together { kNo, kSome, kFour };
+enum class Taken { kNo, kSome, kFour };
 
 /// How rows of a sum of windows that begin at these rows are taken; with a `filter`, each is
 /// multiplied with a row of its own.
-Together RowsOf(const std::vector<int>& windows, const std::string& type = "f32",
-                bool filter = false) {
+Taken RowsOf(const std::vector<int>& windows, const std::string& type = "f32",
+             bool filter = false) {
   std::string sum;
-  for (const int row : windows) {
-    const std::string at = std::to_string(row);
-    sum += (sum.empty() ? "" : " + ") + ("f32(x[ds(" + at + ", 32)])") +
-           (filter ? " * w[" + at + "]" : "");
+  for (size_t k = 0; k < windows.size(); ++k) {
+    sum += (k == 0 ? "" : " + ") + ("f32(x[ds(" + std::to_string(windows[k]) + ", 32)])") +
+           (filter ? " * w[" + std::to_string(k) + "]" : "");
   }
   const Planned planned = PlanOf("kernel: k\ninputs:\n  x: " + type +
-                                 "[35, 64]\n  w: f32[4, 64]\noutputs: {o: \"f32[32, 64]\"}\n"
+                                 "[64, 64]\n  w: f32[4, 64]\noutputs: {o: \"f32[32, 64]\"}\n"
                                  "body: |\n  o = " +
                                  sum + "\n");
-  Together together = Together::kNo;
+  Taken taken = Taken::kNo;
   ForEachStage(planned.plan->bodies.front().stages, [&](const Stage& stage) {
     if (const auto* rows = As<stage::Rows>(stage))
-      together = rows->others.empty() ? Together::kSome : Together::kFour;
+      taken = rows->others.empty() ? Taken::kSome : Taken::kFour;
   });
-  return together;
+  return taken;
 }
 
 TEST_CASE("rows that share most of their windows are taken four at a time") {
-  CHECK(RowsOf({0, 1, 2, 3}) == Together::kFour);
-  CHECK(RowsOf({0, 1, 2, 3}, "bf16") == Together::kFour);
-  CHECK(RowsOf({0, 1, 2}) == Together::kNo);
+  CHECK(RowsOf({0, 1, 2, 3}) == Taken::kFour);
+  CHECK(RowsOf({0, 1, 2, 3}, "bf16") == Taken::kFour);
+  CHECK(RowsOf({0, 1, 2}) == Taken::kNo);
 }
 
 TEST_CASE("what all rows of a window read alike is read once for some of them") {
-  CHECK(RowsOf({0, 1, 2, 3}, "f32", /*filter=*/true) == Together::kSome);
-  CHECK(RowsOf({0, 1, 2, 3}, "bf16", /*filter=*/true) == Together::kFour);
-  CHECK(RowsOf({0, 1, 2}, "bf16", /*filter=*/true) == Together::kNo);
+  for (const char* type : {"f32", "bf16"}) {
+    CHECK(RowsOf({0, 1, 2, 3}, type, /*filter=*/true) == Taken::kFour);
+    CHECK(RowsOf({0, 8, 16, 24}, type, /*filter=*/true) == Taken::kSome);
+    CHECK(RowsOf({0, 1, 2}, type, /*filter=*/true) == Taken::kNo);
+  }
 }
 
 TEST_CASE("a few turns are written out where they become one nest, and only there") {

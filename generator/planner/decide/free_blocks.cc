@@ -172,8 +172,8 @@ bool IsAroundDots(const Plan& plan, const Stages& stages, SpaceId space) {
         [&](const OneOf<stage::Loop, Lanes> auto& s) { return within(s.body); },
         [&](const If& s) { return within(s.body) && within(s.orelse); },
         [](const OneOf<Define, Store> auto&) { return true; },
-        [](const OneOf<Rows, EachRow, Assign, Reduce, Tap, Along, Request, For, While, Assert,
-                       Range, Touch, Copy, Wait> auto&) { return false; });
+        [](const OneOf<Rows, EachRow, AtEdges, Assign, Reduce, Tap, Along, Request, For, While,
+                       Assert, Range, Touch, Copy, Wait> auto&) { return false; });
   });
 }
 
@@ -201,8 +201,8 @@ bool IsSideBySide(const Plan& plan, const Stages& stages, SpaceId space) {
         [&](const OneOf<stage::Loop, Lanes> auto& s) { return within(s.body); },
         [&](const If& s) { return within(s.body) && within(s.orelse); },
         [](const OneOf<Define, Assign, Store> auto&) { return true; },
-        [](const OneOf<Rows, EachRow, Dot, Tap, Pack, Request, For, While, Assert, Range, Touch,
-                       Copy, Wait> auto&) { return false; });
+        [](const OneOf<Rows, EachRow, AtEdges, Dot, Tap, Pack, Request, For, While, Assert, Range,
+                       Touch, Copy, Wait> auto&) { return false; });
   });
 }
 

@@ -92,8 +92,8 @@ class Hoisting {
         [&](Reduce& s) {
           for (const Fold& fold : s.folds) visible_.insert(fold.variable);
         },
-        [](OneOf<Lanes, Rows, EachRow, Assign, Store, Dot, Tap, Pack, Along, Request, Assert, Range,
-                 Touch, Copy, Wait> auto&) {});
+        [](OneOf<Lanes, Rows, EachRow, AtEdges, Assign, Store, Dot, Tap, Pack, Along, Request,
+                 Assert, Range, Touch, Copy, Wait> auto&) {});
   }
 
   void Rewrite(Stage& stage, When when) {
@@ -317,8 +317,8 @@ ElementPtr* ValueOf(Stage& stage) {
         return found == at.end() ? nullptr : &*found;
       },
       // The lanes of a reduction are its alone, and a condition of turns is theirs.
-      [](OneOf<stage::Loop, Lanes, Rows, EachRow, Reduce, Dot, Tap, Pack, Along, Request, For,
-               While, Touch> auto&) { return static_cast<ElementPtr*>(nullptr); });
+      [](OneOf<stage::Loop, Lanes, Rows, EachRow, AtEdges, Reduce, Dot, Tap, Pack, Along, Request,
+               For, While, Touch> auto&) { return static_cast<ElementPtr*>(nullptr); });
 }
 
 void NameMiddles(Plan& plan, Stages& stages) {

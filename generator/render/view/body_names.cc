@@ -128,7 +128,8 @@ std::string BodyView::ExtentOf(SpaceId space) {
       if (buffer.spaces[a] != space) continue;
       const Layout layout = plan_.operands[r].layout;
       if (layout == Layout::kRows) {
-        return names_[r] + ".high[" + std::to_string(a) + "]";
+        const std::string of_parts = plan_.operands[r].has_edges ? "step." : "";
+        return of_parts + names_[r] + ".high[" + std::to_string(a) + "]";
       }
       const bool is_a = layout == Layout::kPackedA || layout == Layout::kPackedAT;
       const bool transposed = layout == Layout::kPackedAT || layout == Layout::kPackedBT;
@@ -145,7 +146,19 @@ std::string BodyView::AccumulatorRows(const Place& place) {
   return row.loop ? Count(plan_[row.loop].space) : "1";
 }
 
+/// The name of where lanes begin at the place; null: there is none.
+const std::string* BodyView::NameOfRow(const Place& place) const {
+  if (rows_.empty() || place.at.empty() || place.at.back().loop != lanes_) return nullptr;
+  Place row = place;
+  row.at.back() = {};
+  const auto found = std::find_if(rows_.begin(), rows_.end(),
+                                  [&](const auto& named) { return SamePlace(named.first, row); });
+  return found == rows_.end() ? nullptr : &found->second;
+}
+
 std::string BodyView::Pointer(const Place& place) {
+  if (const std::string* row = NameOfRow(place))
+    return *row + " + " + scalars_.Print(place.at.back());
   const Buffer& buffer = plan_[place.buffer];
   const std::string& name = names_[place.buffer];
   if (plan_.IsAccumulator(place.buffer)) {

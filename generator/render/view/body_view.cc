@@ -35,7 +35,7 @@ BodyView::BodyView(const Plan& plan, const KernelNames& names, std::string spec_
 
 /// The spec's line of a stage and everything in it; 0 if there are several.
 int BodyView::LineOf(const Stage& stage) const {
-  if (!Is<stage::Loop, stage::Lanes, stage::Rows, stage::EachRow>(stage))
+  if (!Is<stage::Loop, stage::Lanes, stage::Rows, stage::EachRow, stage::AtEdges>(stage))
     return kernel_.source->Locate(stage.span.begin).line;
   int line = -1;
   for (const Stage& inner : *BodyOf(stage)) {
@@ -110,6 +110,7 @@ Fields BodyView::One(const Stage& of) {
       [&](const Lanes& s) { LaneLoop(s, is("is_lanes")); },
       [&](const Rows& s) { SomeRows(s, is("is_rows")); },
       [&](const EachRow& s) { EachOfRows(s, is("is_each_row")); },
+      [&](const AtEdges& s) { ByParts(s, is("is_rows")); },
       [&](const Reduce& s) { Reduction(s, is(s.folds.size() == 1 ? "is_reduce" : "is_one_pass")); },
       [&](const Dot& s) { Product(s, is("is_dot")); },
       [&](const If& s) { Condition(s, is("is_if")); },
@@ -140,93 +141,11 @@ Fields BodyView::One(const Stage& of) {
 
 void BodyView::Loop(const stage::Loop& loop, Fields* fields) {
   fields->Set("index", LoopName(loop.loop));
-  fields->Set("count", Count(plan_[loop.loop].space));
+  const bool is_part = loop.loop == part_.loop;
+  fields->Set("low", is_part ? part_.low : "0");
+  fields->Set("count", is_part ? part_.high : Count(plan_[loop.loop].space));
   fields->SetList("body", List(loop.body));
   LeaveLoop(loop.loop);
-}
-
-std::string BodyView::TagOf(Vectors by) {
-  if (by == Vectors::kEvenOdd) return "kEvenOdd";
-  return by == Vectors::kDoubles ? "kDoubles" : "kFloats";
-}
-
-void BodyView::LaneLoop(const stage::Lanes& lanes, Fields* fields) {
-  const SpaceId space = plan_[lanes.loop].space;
-  fields->Set("index", LoopName(lanes.loop));
-  fields->Set("count", Count(space));
-  const std::string tag = TagOf(lanes.by);
-  lanes_ = lanes.loop;
-  fields->Set("prefetches", LinesOf(PrefetchLines(lanes.prefetches, lanes.loop)));
-  std::string call = "ForLanes(" + tag + ", " + Count(space) + ", ";
-  const stage::EachRow* const each = EachRowOf(lanes);
-  streamed_ = lanes.streamed;
-  if (!streamed_.empty()) call = StreamLanes(lanes, each, tag);
-  fields->Set("lanes_call", call);
-  // As a function of its own, what is done with some rows at a time would have the step in memory,
-  // and load its fields again after each store.
-  const bool turns = std::any_of(lanes.body.begin(), lanes.body.end(),
-                                 [](const Stage& s) { return Is<stage::For>(s); });
-  const bool inside = in_rows_ || in_both_ || turns || lanes.by == Vectors::kEvenOdd;
-  fields->Set("lanes_attribute", inside ? "KILN_INLINE_ATTR" : "HWY_ATTR");
-  loaded_.clear();
-  fields->SetList("body", List(lanes.body));
-  lanes_ = {};
-  streamed_ = {};
-  LeaveLoop(lanes.loop);
-}
-
-/// Whoever names a row where no loop over them has begun means the first.
-void BodyView::SomeRows(const stage::Rows& rows, Fields* fields) {
-  const auto* lanes = As<stage::Lanes>(rows.body.front());
-  const std::string tag = rows.as_lanes && lanes ? TagOf(lanes->by) + ", " : "";
-  const std::string count = Count(plan_[rows.loop].space);
-  if (!rows.in_order_of.empty()) {
-    const Place& read = rows.in_order_of.front();
-    const LoopId inner = rows.others.front();
-    fields->Set("rows_call", "ForBoth(" + count + ", " + Count(plan_[inner].space) +
-                                 ", ReadOrder(" + names_[read.buffer] + ", " + Stride(read, inner) +
-                                 "), ");
-    fields->Set("rows_arguments", "size_t " + LoopName(rows.loop) + ", size_t " + LoopName(inner));
-  } else if (rows.others.empty()) {
-    fields->Set("rows_call", "ForRows(" + tag + count + ", " + (lanes ? RowsToAdd(*lanes) : ""));
-    fields->Set("rows_arguments", "auto rows, size_t first");
-    loops_[rows.loop] = "first";
-  } else {
-    std::string each = "size_t " + LoopName(rows.loop);
-    for (const LoopId other : rows.others) each += ", size_t " + LoopName(other);
-    fields->Set("rows_call", (rows.again ? "CoverFourRows(" : "ForFourRows(") + count + ", ");
-    fields->Set("rows_arguments", each);
-  }
-  in_rows_ = rows.in_order_of.empty();
-  in_both_ = !in_rows_;
-  fields->SetList("body", List(rows.body));
-  in_rows_ = in_both_ = false;
-  for (const LoopId other : rows.others) LeaveLoop(other);
-  LeaveLoop(rows.loop);
-  fields->SetFlag("has_rest", !rows.rest.empty());
-  if (!rows.rest.empty()) fields->Set("row", LoopName(rows.loop));
-  fields->SetList("rest", List(rows.rest));
-  LeaveLoop(rows.loop);
-}
-
-void BodyView::EachOfRows(const stage::EachRow& each, Fields* fields) {
-  std::vector<std::string> columns;
-  std::vector<std::string> names;
-  for (const Place& column : each.columns) {
-    names.push_back(scope_.Numbered(names_[column.buffer] + "_columns"));
-    columns.push_back("const Across " + names.back() + "(at, rows, " + Pointer(column) + ", " +
-                      Stride(column, lanes_) + ");");
-  }
-  fields->Set("columns", LinesOf(columns));
-  const std::string outside = LoopName(each.loop);
-  LeaveLoop(each.loop);
-  const std::string row = LoopName(each.loop);
-  fields->Set("index", row);
-  for (size_t i = 0; i < names.size(); ++i)
-    columns_.emplace_back(each.columns[i], names[i] + ".Column(" + row + " - first)");
-  fields->SetList("body", List(each.body));
-  columns_.clear();
-  loops_[each.loop] = outside;
 }
 
 void BodyView::Reduction(const stage::Reduce& reduce, Fields* fields) {

@@ -30,6 +30,7 @@ class BodyView {
   static std::string TagOf(Vectors by);
   void LaneLoop(const stage::Lanes& lanes, Fields* fields);
   void SomeRows(const stage::Rows& rows, Fields* fields);
+  void ByParts(const stage::AtEdges& parts, Fields* fields);
   void EachOfRows(const stage::EachRow& each, Fields* fields);
   bool IsStreamed(BufferId buffer) const;
   std::string StreamLanes(const stage::Lanes& lanes, const stage::EachRow* each,
@@ -110,6 +111,7 @@ class BodyView {
   void LeaveLoop(LoopId loop);
   std::string VariableName(VariableId variable);
   std::string Pointer(const Place& place);
+  const std::string* NameOfRow(const Place& place) const;
   std::string AccumulatorRows(const Place& place);
   std::string Stride(const Place& place, LoopId loop);
   std::string LikelyStride(const Place& place, LoopId loop);
@@ -130,12 +132,18 @@ class BodyView {
   std::map<VariableId, std::string> variables_;
   std::map<SpaceId, std::string> counts_;  // names of extents
   std::vector<std::string> count_definitions_;
+  std::map<SpaceId, std::pair<std::string, std::string>> part_names_;
+  struct {
+    LoopId loop;
+    std::string low, high;
+  } part_;                                              // of the loop that is taken by parts
   LoopId lanes_;                                        // the lane loop around
   bool in_rows_ = false;                                // which is in one over some at a time,
   bool in_both_ = false;                                // or in one over those of two loops
   std::vector<BufferId> streamed_;                      // what it stores past the caches
   std::set<VariableId> vectors_;                        // variables that are vectors
   std::vector<std::pair<Place, std::string>> loaded_;   // in this lane body
+  std::vector<std::pair<Place, std::string>> rows_;     // whose beginnings have names
   std::vector<std::pair<Place, std::string>> columns_;  // what gives them, in a loop over rows
   std::set<PanelsId> computed_;                         // panels of a B that are so
   std::string taps_;                                    // the list of the dot at hand

@@ -13,6 +13,13 @@ namespace {
 
 using Layout = OperandPlan::Layout;
 
+std::string RowsFormat(const OperandPlan& operand, const std::string& type, size_t rank) {
+  const char* const name = operand.copied      ? "CopiedRows<"
+                           : operand.has_edges ? "EdgedRows<"
+                                               : "Rows<";
+  return name + type + ", " + std::to_string(rank) + ">";
+}
+
 }  // namespace
 
 bool SpecializationView::IsOfDot(RefId r) const {
@@ -47,8 +54,7 @@ std::string SpecializationView::FormatOfView(RefId r) const {
     case Layout::kPackedBT:
       return stack("PackedBT<" + type + ">");
     default:
-      return (plan_.operands[r].copied ? "CopiedRows<" : "Rows<") + type + ", " +
-             std::to_string(ref.view.size()) + ">";
+      return RowsFormat(plan_.operands[r], type, ref.view.size());
   }
 }
 

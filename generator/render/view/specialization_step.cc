@@ -17,7 +17,11 @@ void SpecializationView::OperandInStep(RefId r, const std::string& value) {
   if (IsOfDot(r)) {
     step_.push_back({"DotView", name, value, "ViewOf<" + Format(r) + ">"});
   } else {
-    InStep("Tile<" + Type(ref) + ", " + std::to_string(ref.view.size()) + ">", name, value);
+    const bool by_parts = plan_.operands[r].has_edges;
+    InStep((by_parts ? "EdgedTile<" : "Tile<") + Type(ref) + ", " +
+               std::to_string(ref.view.size()) + ">",
+           name, value);
+    step_.back().by_parts = by_parts;
   }
 }
 
@@ -120,7 +124,8 @@ std::vector<Fields> SpecializationView::Locals(const std::vector<Fields>& stages
                                                const std::string& line) const {
   std::vector<std::pair<std::string, std::string>> locals;
   for (const StepMember& member : step_) {
-    if (!Mentions(stages, member.name) && !Mentions(line, member.name)) continue;
+    const bool mentioned = Mentions(stages, member.name) || Mentions(line, member.name);
+    if (!mentioned || member.by_parts) continue;
     const std::string of_step = "step." + member.name;
     const std::string value = member.view.empty() ? of_step : member.view + "(" + of_step + ")";
     locals.emplace_back(LocalType(member), member.name + " = " + value);

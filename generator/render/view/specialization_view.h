@@ -45,6 +45,7 @@ class SpecializationView {
   /// something else.
   struct StepMember {
     std::string type, name, value, view;
+    bool by_parts = false;  // bodies name parts of it alone
   };
   /// A member of Target.
   struct TargetMember {

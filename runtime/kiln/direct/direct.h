@@ -42,6 +42,7 @@ struct Direct {
       always_in_place_ = Format::IsInPlace(tensor_, internal::MostRagged(this->blocks_));
       in_place_ = always_in_place_;
       if (always_in_place_) return;
+      if (ReadsEdgesInPlace()) return;
       // Where only blocks at an edge are copied, they are few.
       if (Format::IsInPlace(tensor_, internal::Unragged(this->blocks_))) window = 0;
       this->Reserve(Signed(Format::Bytes(ShapeOf<R>(dims))), window);
@@ -66,20 +67,39 @@ struct Direct {
       internal::CopyEach(index, &index_);
       if (always_in_place_) return;
       const Box<R> box = this->blocks_.BoxAt(index);
-      in_place_ = Format::IsInPlace(tensor_, box);
+      in_place_ = pad_row_ != nullptr || Format::IsInPlace(tensor_, box);
       if (!in_place_) view_ = Format::ViewOf(this->Bring(index, box), box);
     }
 
     View InPlace(const Box<R>& box) const {
       View view = Format::InPlace(tensor_, box);
       view.stream = is_far_;
+      if constexpr (kHasEdges) {
+        if (!Format::IsInPlace(tensor_, box)) view.pad = pad_row_;
+      }
       return view;
+    }
+
+    static constexpr bool kHasEdges = requires(View view) { view.pad; };
+
+    /// Whether blocks beyond the array's edges stay where they are; then sets what is outside.
+    bool ReadsEdgesInPlace() {
+      if constexpr (kHasEdges) {
+        if (!Format::AreLines(tensor_)) return false;
+        const int64_t elements = RowStride<T>(this->blocks_.dims[R - 1].size);
+        auto* const row = ElementsAt<T>(this->core_.Allocate(BytesFor<T>(Unsigned(elements))));
+        if (row != nullptr) internal::FillElements(row, elements, &pad_.value, kBitsOf<T>);
+        pad_row_ = row;
+        return true;
+      }
+      return false;
     }
 
     void Copy(const Box<R>& box, void* to) const override { Format::Copy(tensor_, box, pad_, to); }
 
     const Tensor<const T> tensor_;
     const Pad<T> pad_;
+    const T* pad_row_ = nullptr;  // of blocks in place of which some elements are outside
     const bool is_far_;  // so much larger than the L2 that its elements come from memory, or may
     bool held_ = false;
     bool always_in_place_ = false, in_place_ = false;

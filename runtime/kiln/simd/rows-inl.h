@@ -8,10 +8,12 @@
 
 #include <stddef.h>
 
+#include <array>
 #include <type_traits>
 
 #include "kiln/core/tile.h"
 #include "kiln/core/version.h"
+#include "kiln/format/edges.h"
 #include "kiln/simd/prefetch.h"
 #include "kiln/simd/target-inl.h"
 
@@ -56,22 +58,30 @@ struct RowsToAdd {
   static constexpr auto kBytes = static_cast<ptrdiff_t>(sizeof(T));
 };
 
-/// Calls fn(rows, first) for all rows, `rows()` of them at a time, a constant; one by one at the
-/// end.
+/// Calls fn(rows, first) for the rows from `low` on, `rows()` of them at a time, a constant; one by
+/// one at the end.
+template <class Fn>
+HWY_INLINE void ForRows(size_t low, size_t high, RowsToAdd to_add, const Fn& fn) {
+  size_t row = low;
+  const size_t ahead = to_add.ahead ? high : 0;
+  for (; row + 4 <= ahead; row += 4) fn(FourRowsAhead(), row);
+  const size_t together = to_add.one_by_one ? 0 : high;
+  for (; row + 4 <= together; row += 4) fn(FourRows(), row);
+  for (; row < high; ++row) fn(OneRow(), row);
+}
 template <class Fn>
 HWY_INLINE void ForRows(size_t count, RowsToAdd to_add, const Fn& fn) {
-  size_t row = 0;
-  const size_t ahead = to_add.ahead ? count : 0;
-  for (; row + 4 <= ahead; row += 4) fn(FourRowsAhead(), row);
-  const size_t together = to_add.one_by_one ? 0 : count;
-  for (; row + 4 <= together; row += 4) fn(FourRows(), row);
-  for (; row < count; ++row) fn(OneRow(), row);
+  ForRows(size_t{0}, count, to_add, fn);
+}
+template <class Fn>
+HWY_INLINE void ForRows(size_t low, size_t high, const Fn& fn) {
+  size_t row = low;
+  for (; row + 4 <= high; row += 4) fn(FourRows(), row);
+  for (; row < high; ++row) fn(OneRow(), row);
 }
 template <class Fn>
 HWY_INLINE void ForRows(size_t count, const Fn& fn) {
-  size_t row = 0;
-  for (; row + 4 <= count; row += 4) fn(FourRows(), row);
-  for (; row < count; ++row) fn(OneRow(), row);
+  ForRows(size_t{0}, count, fn);
 }
 
 /// Requests the same lanes of the rows after these. Requests are dropped where there are too many
@@ -132,17 +142,30 @@ HWY_INLINE V Held(V v) {
   return v;
 }
 
-/// Calls fn(a, b, c, d) with four rows at a time.
+/// Where a row begins, in a register or on the stack: GCC would compute it again for each vector.
+template <typename T>
+HWY_INLINE T* Kept(T* row) {
+#if defined(__GNUC__)
+  asm("" : "+r"(row));
+#endif
+  return row;
+}
+
+/// Calls fn(a, b, c, d) with four rows at a time, from `low` on, and rest(row) with each of those
+/// that are left over.
+template <class Fn, class Rest>
+HWY_INLINE void ForFourRows(size_t low, size_t high, const Fn& fn, const Rest& rest) {
+  size_t row = low;
+  for (; row + 4 <= high; row += 4) fn(row, row + 1, row + 2, row + 3);
+  for (; row < high; ++row) rest(row);
+}
+template <class Fn, class Rest>
+HWY_INLINE void ForFourRows(size_t count, const Fn& fn, const Rest& rest) {
+  ForFourRows(size_t{0}, count, fn, rest);
+}
 template <class Fn>
 HWY_INLINE void ForFourRows(size_t count, const Fn& fn) {
   for (size_t row = 0; row + 4 <= count; row += 4) fn(row, row + 1, row + 2, row + 3);
-}
-
-/// And rest(row) with each of those that are left over.
-template <class Fn, class Rest>
-HWY_INLINE void ForFourRows(size_t count, const Fn& fn, const Rest& rest) {
-  ForFourRows(count, fn);
-  for (size_t row = count & ~size_t{3}; row < count; ++row) rest(row);
 }
 
 /// Calls fn(a, b, c, d) for all of at least four rows: the last turn takes some again.
@@ -153,12 +176,77 @@ HWY_INLINE void CoverFourRows(size_t count, const Fn& fn) {
     fn(first, first + 1, first + 2, first + 3);
   }
 }
-
 /// Or rest(row) with each of fewer than four.
 template <class Fn, class Rest>
+HWY_INLINE void CoverFourRows(size_t low, size_t high, const Fn& fn, const Rest& rest) {
+  const size_t together = high - low < 4 ? low : high;
+  for (size_t row = low; row < together; row += 4) {
+    const size_t first = HWY_MIN(row, high - 4);
+    fn(first, first + 1, first + 2, first + 3);
+  }
+  for (size_t row = together; row < high; ++row) rest(row);
+}
+template <class Fn, class Rest>
 HWY_INLINE void CoverFourRows(size_t count, const Fn& fn, const Rest& rest) {
-  if (count >= 4) return CoverFourRows(count, fn);
-  for (size_t row = 0; row < count; ++row) rest(row);
+  CoverFourRows(size_t{0}, count, fn, rest);
+}
+
+/// The same of two rows at a time.
+template <class Fn, class Rest>
+HWY_INLINE void ForRowPairs(size_t low, size_t high, const Fn& fn, const Rest& rest) {
+  size_t row = low;
+  for (; row + 2 <= high; row += 2) fn(row, row + 1);
+  if (row < high) rest(row);
+}
+template <class Fn, class Rest>
+HWY_INLINE void ForRowPairs(size_t count, const Fn& fn, const Rest& rest) {
+  ForRowPairs(size_t{0}, count, fn, rest);
+}
+template <class Fn>
+HWY_INLINE void ForRowPairs(size_t count, const Fn& fn) {
+  for (size_t row = 0; row + 2 <= count; row += 2) fn(row, row + 1);
+}
+template <class Fn>
+HWY_INLINE void CoverRowPairs(size_t count, const Fn& fn) {
+  for (size_t row = 0; row < count; row += 2) {
+    const size_t first = HWY_MIN(row, count - 2);
+    fn(first, first + 1);
+  }
+}
+template <class Fn, class Rest>
+HWY_INLINE void CoverRowPairs(size_t low, size_t high, const Fn& fn, const Rest& rest) {
+  const size_t together = high - low < 2 ? low : high;
+  for (size_t row = low; row < together; row += 2) {
+    const size_t first = HWY_MIN(row, high - 2);
+    fn(first, first + 1);
+  }
+  if (together < high) rest(together);
+}
+template <class Fn, class Rest>
+HWY_INLINE void CoverRowPairs(size_t count, const Fn& fn, const Rest& rest) {
+  CoverRowPairs(size_t{0}, count, fn, rest);
+}
+
+/// Calls fn(tile, low, high) for the parts of `count` iterations of a loop that sees a window of x:
+/// that of those whose elements are all inside of its array, and those of others, whose tile has
+/// what is outside as well.
+template <typename T, int V, class Fn>
+HWY_INLINE void ForParts(const EdgedTile<T, V>& x, const std::array<EdgeRows, V - 2>& around,
+                         EdgeWindow window, size_t count, const Fn& fn) {
+  const Tile<T, V> tile = x;
+  std::array<size_t, 2> part{0, count};
+  if (x.pad != nullptr) part = x.Inside(around, window, count);
+  const size_t most = RowTable<T, V>::Iterations(around, window);
+  for (size_t low = 0, high; low < count; low = high) {  // in order, as rows may be added up
+    if (low == part[0] && low < part[1]) {
+      high = part[1];
+      fn(tile, low, high);
+    } else {
+      high = HWY_MIN(low < part[0] ? part[0] : count, low + most);
+      const RowTable<T, V> table(x, around, window, low, high);
+      fn(table, low, high);
+    }
+  }
 }
 
 /// ForRows with as many rows at a time as there are lanes, and with all that are left at the end.

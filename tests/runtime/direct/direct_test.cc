@@ -1,6 +1,9 @@
 #include "kiln/direct/direct.h"
 
+#include <array>
+
 #include "kiln/core/shared.h"
+#include "kiln/format/edges.h"
 #include "tests/runtime/runtime_testing.h"
 
 namespace kiln {
@@ -33,6 +36,28 @@ TEST_CASE("A block at an edge is read in place if no loop passes the edge") {
   CHECK(*edge.At(3, 0) == 0);
   CHECK(lone.core.records()[1]->copies == 1);
   CHECK(lone.core.records()[1]->bytes == 3 * 8 * 4);
+}
+
+TEST_CASE("A block beyond the edges of its array is read in place if rows begin with lines") {
+  alignas(kLineBytes) const std::array<float, 8 * 16> memory{};
+  LoneCore lone;
+  const auto last = [&](int64_t columns) {  // the last block, of rows of so many
+    const Index<2> extents{8, columns}, strides{columns, 1};
+    const Tensor<const float> array(memory.data(), 2, extents.data(), strides.data());
+    DirectIn<EdgedRows<float, 2>> in(lone.core, {"x", 0, 0}, array,
+                                     {Element(6, 1, 1), All(columns)}, Pad<float>(7));
+    return in.WaitIn({4, 0});
+  };
+  const auto edge = last(16);
+  CHECK(edge.data == memory.data() + 3 * 16);
+  CHECK(edge.high[0] == 5);
+  REQUIRE(edge.pad != nullptr);
+  CHECK(edge.pad[15] == 7);
+  CHECK(lone.core.records().empty());
+  const auto copy = last(15);
+  CHECK(copy.pad == nullptr);
+  CHECK(*copy.At(5, 14) == 7);
+  CHECK(lone.core.records()[0]->copies == 1);
 }
 
 TEST_CASE("Outputs go past a last cache that cannot hold them, or what else the call uses") {

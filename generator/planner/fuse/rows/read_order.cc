@@ -67,6 +67,7 @@ std::optional<Place> ReadAcross(const Plan& plan, const Stage& stage, const Nest
 
 void Follow(const Plan& plan, Stages& stages) {
   for (Stage& stage : stages) {
+    if (Is<stage::AtEdges>(stage)) continue;  // which parts there are is said for its loop
     ForEachList(stage, [&](Stages& list) { Follow(plan, list); });
     const std::optional<Nest> nest = AsNest(stage);
     if (!nest) continue;

@@ -183,7 +183,7 @@ void Take(Plan& plan, Stages& stages) {
     if (rows && std::all_of(rows->sums.begin(), rows->sums.end(), is_alone))
       stage = TakenTogether(plan, stage.span, *rows);
     auto* row = As<stage::Loop>(stage);
-    if (!row || !IsOfSharingRows(plan, *row) || ShareNarrowWindows(plan, *row)) continue;
+    if (!row || !IsOfSharingRows(plan, *row) || ShareWindows({}, *row) != Together::kNone) continue;
     const std::vector<ElementPtr> shared = SharedByRows(plan, *row);
     if (!shared.empty()) stage = SharedBetween(plan, stage.span, *row, shared);
   }

@@ -1,6 +1,7 @@
 #include "generator/planner/fuse/rows/shared_windows.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "generator/plan/walk.h"
@@ -29,18 +30,20 @@ std::vector<Place> WindowsOf(const stage::Loop& row) {
   return windows;
 }
 
-bool ShareMost(LoopId row, const std::vector<Place>& windows) {
-  // Fewer elements are as well read again, and more are not to be written out for four rows.
-  constexpr size_t kLeast = 4, kMost = 32;
-  if (windows.size() < kLeast || windows.size() > kMost) return false;
+/// A row behind others, by the loops of which it is another iteration.
+using Behind = std::vector<std::pair<LoopId, int64_t>>;
+
+/// How many elements rows read, each once.
+size_t ReadBy(const std::vector<Behind>& rows, const std::vector<Place>& windows) {
   std::vector<Place> once;
   for (const Place& place : windows) {
-    for (int64_t k = 0; k < kFourRows; ++k) {
-      const Place behind = BehindBy(place, row, k);
-      if (!Has(once, behind)) once.push_back(behind);
+    for (const Behind& row : rows) {
+      Place behind = place;
+      for (const auto& [loop, by] : row) behind = BehindBy(std::move(behind), loop, by);
+      if (!Has(once, behind)) once.push_back(std::move(behind));
     }
   }
-  return 5 * once.size() <= 4 * kFourRows * windows.size();
+  return once.size();
 }
 
 }  // namespace
@@ -56,13 +59,18 @@ Place BehindBy(Place place, LoopId row, int64_t rows) {
   return place;
 }
 
-bool ShareWindows(const stage::Loop& row) { return ShareMost(row.loop, WindowsOf(row)); }
-
-bool ShareNarrowWindows(const Plan& plan, const stage::Loop& row) {
+Together ShareWindows(LoopId outer, const stage::Loop& row) {
+  // Fewer elements are as well read again, and more are not to be written out for four rows.
+  constexpr size_t kLeast = 4, kMost = 32;
   const std::vector<Place> windows = WindowsOf(row);
-  return ShareMost(row.loop, windows) &&
-         std::all_of(windows.begin(), windows.end(),
-                     [&](const Place& place) { return IsNarrowFloat(plan[place.buffer].dtype); });
+  if (windows.size() < kLeast || windows.size() > kMost) return Together::kNone;
+  const LoopId inner = row.loop;
+  const size_t of_four = ReadBy({{}, {{inner, 1}}, {{inner, 2}}, {{inner, 3}}}, windows);
+  const size_t of_pairs =
+      outer ? ReadBy({{}, {{inner, 1}}, {{outer, 1}}, {{outer, 1}, {inner, 1}}}, windows) : of_four;
+  const size_t each = static_cast<size_t>(kFourRows) * windows.size();
+  if (5 * std::min(of_four, of_pairs) > 4 * each) return Together::kNone;
+  return of_pairs < of_four ? Together::kPairs : Together::kFour;
 }
 
 }  // namespace kiln

@@ -7,11 +7,15 @@ namespace kiln {
 /// The place that a row sees `rows` rows behind this one.
 Place BehindBy(Place place, LoopId row, int64_t rows);
 
-/// Whether lanes of neighbouring rows read so many elements of each other's windows that four rows
-/// at a time, which read each once, take less time.
-bool ShareWindows(const stage::Loop& row);
+/// Which rows are computed together.
+enum class Together {
+  kNone,   // lanes of neighbouring rows read too few elements of each other's windows
+  kFour,   // of a loop
+  kPairs,  // of two loops, a pair of each: these read fewer elements
+};
 
-/// The same where elements are narrow floats, which become f32 as they are read.
-bool ShareNarrowWindows(const Plan& plan, const stage::Loop& row);
+/// Whether four rows at a time, which read each element of their windows once, take less time.
+/// `outer`: the loop around, if there is nothing else in it.
+Together ShareWindows(LoopId outer, const stage::Loop& row);
 
 }  // namespace kiln

@@ -4,7 +4,133 @@
 #include "generator/render/view/body_view.h"
 #include "generator/render/view/specialization_view.h"
 
+/// Loops by lanes and over rows of them, what they store past the caches and what they request.
 namespace kiln::render {
+
+std::string BodyView::TagOf(Vectors by) {
+  if (by == Vectors::kEvenOdd) return "kEvenOdd";
+  return by == Vectors::kDoubles ? "kDoubles" : "kFloats";
+}
+
+void BodyView::LaneLoop(const stage::Lanes& lanes, Fields* fields) {
+  const SpaceId space = plan_[lanes.loop].space;
+  fields->Set("index", LoopName(lanes.loop));
+  fields->Set("count", Count(space));
+  const std::string tag = TagOf(lanes.by);
+  std::vector<std::string> begins;
+  for (const Place& row : lanes.rows) {
+    const std::string begin = Pointer(row);
+    const std::string name = scope_.Numbered(names_[row.buffer] + "_row");
+    begins.push_back("const auto " + name + " = Kept(" + begin + ");");
+    rows_.emplace_back(row, name);
+  }
+  fields->Set("begins", LinesOf(begins));
+  lanes_ = lanes.loop;
+  fields->Set("prefetches", LinesOf(PrefetchLines(lanes.prefetches, lanes.loop)));
+  std::string call = "ForLanes(" + tag + ", " + Count(space) + ", ";
+  const stage::EachRow* const each = EachRowOf(lanes);
+  streamed_ = lanes.streamed;
+  if (!streamed_.empty()) call = StreamLanes(lanes, each, tag);
+  fields->Set("lanes_call", call);
+  // As a function of its own, what is done with some rows at a time would have the step in memory,
+  // and load its fields again after each store.
+  const bool turns = std::any_of(lanes.body.begin(), lanes.body.end(),
+                                 [](const Stage& s) { return Is<stage::For>(s); });
+  const bool inside = in_rows_ || in_both_ || turns || lanes.by == Vectors::kEvenOdd;
+  fields->Set("lanes_attribute", inside ? "KILN_INLINE_ATTR" : "HWY_ATTR");
+  loaded_.clear();
+  fields->SetList("body", List(lanes.body));
+  rows_.clear();
+  lanes_ = {};
+  streamed_ = {};
+  LeaveLoop(lanes.loop);
+}
+
+/// Whoever names a row where no loop over them has begun means the first.
+void BodyView::SomeRows(const stage::Rows& rows, Fields* fields) {
+  const auto* lanes = As<stage::Lanes>(rows.body.front());
+  const std::string tag = rows.as_lanes && lanes ? TagOf(lanes->by) + ", " : "";
+  const std::string count =
+      rows.loop == part_.loop ? part_.low + ", " + part_.high : Count(plan_[rows.loop].space);
+  if (!rows.in_order_of.empty()) {
+    const Place& read = rows.in_order_of.front();
+    const LoopId inner = rows.others.front();
+    fields->Set("rows_call", "ForBoth(" + count + ", " + Count(plan_[inner].space) +
+                                 ", ReadOrder(" + names_[read.buffer] + ", " + Stride(read, inner) +
+                                 "), ");
+    fields->Set("rows_arguments", "size_t " + LoopName(rows.loop) + ", size_t " + LoopName(inner));
+  } else if (rows.others.empty()) {
+    fields->Set("rows_call", "ForRows(" + tag + count + ", " + (lanes ? RowsToAdd(*lanes) : ""));
+    fields->Set("rows_arguments", "auto rows, size_t first");
+    loops_[rows.loop] = "first";
+  } else {
+    std::string each = "size_t " + LoopName(rows.loop);
+    for (const LoopId other : rows.others) each += ", size_t " + LoopName(other);
+    const std::string some = rows.others.size() == 1 ? "RowPairs(" : "FourRows(";
+    fields->Set("rows_call", (rows.again ? "Cover" : "For") + some + count + ", ");
+    fields->Set("rows_arguments", each);
+  }
+  in_rows_ = rows.in_order_of.empty();
+  in_both_ = !in_rows_;
+  fields->SetList("body", List(rows.body));
+  in_rows_ = in_both_ = false;
+  for (const LoopId other : rows.others) LeaveLoop(other);
+  LeaveLoop(rows.loop);
+  fields->SetFlag("has_rest", !rows.rest.empty());
+  if (!rows.rest.empty()) fields->Set("row", LoopName(rows.loop));
+  fields->SetList("rest", List(rows.rest));
+  LeaveLoop(rows.loop);
+}
+
+void BodyView::ByParts(const stage::AtEdges& parts, Fields* fields) {
+  const auto at = [&](const EdgeWindow& w, LoopId loop, int64_t offset) {
+    const ElementPtr behind = offset == 0 ? nullptr : IndexConstant(offset);
+    return scalars_.Print(Coordinate{loop, behind, {}, w.step});
+  };
+  std::string around;
+  for (const EdgeWindow& w : parts.around) {
+    around += (around.empty() ? "EdgeRows{" : ", EdgeRows{") + std::to_string(w.axis) + ", " +
+              at(w, w.loop, w.first) + ", " + at(w, w.until ? w.until : w.loop, w.last) + "}";
+  }
+  const EdgeWindow& along = parts.along;
+  const SpaceId space = plan_[along.loop].space;
+  fields->Set("rows_call", "ForParts(step." + names_[parts.of] + ", {" + around + "}, EdgeWindow{" +
+                               std::to_string(along.axis) + ", " + std::to_string(along.step) +
+                               ", " + std::to_string(along.first) + ", " +
+                               std::to_string(along.last) + ", " + std::to_string(along.together) +
+                               "}, " + Count(space) + ", ");
+  auto& [low, high] = part_names_[space];
+  if (low.empty()) {
+    low = scope_.New(SpaceName(space) + "_low");
+    high = scope_.New(SpaceName(space) + "_high");
+  }
+  fields->Set("rows_arguments",
+              "const auto& " + names_[parts.of] + ", size_t " + low + ", size_t " + high);
+  part_ = {along.loop, low, high};
+  fields->SetList("body", List(parts.body));
+  part_ = {};
+  fields->SetFlag("has_rest", false);
+}
+
+void BodyView::EachOfRows(const stage::EachRow& each, Fields* fields) {
+  std::vector<std::string> columns;
+  std::vector<std::string> names;
+  for (const Place& column : each.columns) {
+    names.push_back(scope_.Numbered(names_[column.buffer] + "_columns"));
+    columns.push_back("const Across " + names.back() + "(at, rows, " + Pointer(column) + ", " +
+                      Stride(column, lanes_) + ");");
+  }
+  fields->Set("columns", LinesOf(columns));
+  const std::string outside = LoopName(each.loop);
+  LeaveLoop(each.loop);
+  const std::string row = LoopName(each.loop);
+  fields->Set("index", row);
+  for (size_t i = 0; i < names.size(); ++i)
+    columns_.emplace_back(each.columns[i], names[i] + ".Column(" + row + " - first)");
+  fields->SetList("body", List(each.body));
+  columns_.clear();
+  loops_[each.loop] = outside;
+}
 
 bool BodyView::IsStreamed(BufferId buffer) const {
   return std::find(streamed_.begin(), streamed_.end(), buffer) != streamed_.end();
