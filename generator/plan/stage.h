@@ -120,7 +120,8 @@ struct AtEdges {
 struct Define {
   VariableId variable;
   ElementPtr value;
-  bool held = false;  // a load that is not made again for each use
+  bool held = false;      // a load that is not made again for each use
+  bool in_order = false;  // then: no load behind it is made before it
 };
 
 /// variable = value again.

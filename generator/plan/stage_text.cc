@@ -191,7 +191,10 @@ void StageText::One(const Stage& of, int indent) {
              " chooses");
       },
       [&](const Define& s) {
-        line((s.held ? "hold " : "let ") + VariableName(s.variable) + " = " + Text(*s.value));
+        line((s.in_order ? "hold in order "
+              : s.held   ? "hold "
+                         : "let ") +
+             VariableName(s.variable) + " = " + Text(*s.value));
       },
       [&](const Assign& s) { line(VariableName(s.variable) + " = " + Text(*s.value)); },
       [&](const Store& s) { line(StoreText(s)); }, [&](const Reduce& s) { ReduceLines(s, indent); },

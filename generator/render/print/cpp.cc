@@ -21,7 +21,7 @@ constexpr std::string_view kOwnWords =
     "CopiedRows Copies "
     "copies copy_in CopyTensor CoverFourRows Core core Cut CutPoint CutRange DefaultContext "
     "DenseSize "
-    "CoverRowPairs EdgedRows EdgedTile EdgeRows EdgeWindow ForParts ForRowPairs Kept "
+    "CoverRowPairs EdgedRows EdgedTile EdgeRows EdgeWindow ForParts ForRowPairs HeldInOrder Kept "
     "DepthAlongColumns DepthFor Direct DivideBy DivideByForBf16 DivUp DLTensor Dot Ds Element "
     "Emulated f16 Fill "
     "finish First "

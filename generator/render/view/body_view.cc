@@ -299,7 +299,8 @@ void BodyView::Definition(const stage::Define& define, std::vector<std::string>*
     vectors_.insert(define.variable);
     const std::string load = TextOfLoad(*place, lines), name = VariableName(define.variable);
     const bool held = define.held && variable.dtype != DType::kBool;
-    lines->push_back("const auto " + name + " = " + (held ? "Held(" + load + ")" : load) + ";");
+    const std::string function = define.in_order ? "HeldInOrder(" : "Held(";
+    lines->push_back("const auto " + name + " = " + (held ? function + load + ")" : load) + ";");
     loaded_.push_back({*place, name});
     return;
   }

@@ -42,7 +42,10 @@ struct Direct {
       always_in_place_ = Format::IsInPlace(tensor_, internal::MostRagged(this->blocks_));
       in_place_ = always_in_place_;
       if (always_in_place_) return;
-      if (ReadsEdgesInPlace()) return;
+      if constexpr (kHasEdges) {
+        SetPadRow();
+        return;
+      }
       // Where only blocks at an edge are copied, they are few.
       if (Format::IsInPlace(tensor_, internal::Unragged(this->blocks_))) window = 0;
       this->Reserve(Signed(Format::Bytes(ShapeOf<R>(dims))), window);
@@ -82,17 +85,12 @@ struct Direct {
 
     static constexpr bool kHasEdges = requires(View view) { view.pad; };
 
-    /// Whether blocks beyond the array's edges stay where they are; then sets what is outside.
-    bool ReadsEdgesInPlace() {
-      if constexpr (kHasEdges) {
-        if (!Format::AreLines(tensor_)) return false;
-        const int64_t elements = RowStride<T>(this->blocks_.dims[R - 1].size);
-        auto* const row = ElementsAt<T>(this->core_.Allocate(BytesFor<T>(Unsigned(elements))));
-        if (row != nullptr) internal::FillElements(row, elements, &pad_.value, kBitsOf<T>);
-        pad_row_ = row;
-        return true;
-      }
-      return false;
+    /// Blocks beyond the array's edges stay where they are, too.
+    void SetPadRow() {
+      const int64_t elements = RowStride<T>(this->blocks_.dims[R - 1].size);
+      auto* const row = ElementsAt<T>(this->core_.Allocate(BytesFor<T>(Unsigned(elements))));
+      if (row != nullptr) internal::FillElements(row, elements, &pad_.value, kBitsOf<T>);
+      pad_row_ = row;
     }
 
     void Copy(const Box<R>& box, void* to) const override { Format::Copy(tensor_, box, pad_, to); }

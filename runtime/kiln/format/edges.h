@@ -133,14 +133,6 @@ struct EdgedRows : Rows<T, V> {
   static View ViewOf(const void* data, const Box<R>& box) {
     return {Rows<T, V>::ViewOf(data, box)};
   }
-
-  /// Whether rows of an array begin with a line, as those of a copy do: vectors would straddle two.
-  static bool AreLines(const Tensor<const T>& tensor) {
-    auto bytes = reinterpret_cast<uintptr_t>(tensor.data);
-    for (int d = 0; d + 1 < tensor.rank; ++d)
-      bytes |= static_cast<uintptr_t>(tensor.stride[d]) * sizeof(T);
-    return bytes % kLineBytes == 0;
-  }
 };
 
 }  // namespace kiln::inline KILN_ABI

@@ -141,6 +141,15 @@ HWY_INLINE V Held(V v) {
 #endif
   return v;
 }
+/// The same of one before which no load is made that is behind it: of many, that would each take a
+/// register until it is used.
+template <class V>
+HWY_INLINE V HeldInOrder(V v) {
+#if defined(__GNUC__)
+  asm("" ::: "memory");
+#endif
+  return Held(v);
+}
 
 /// Where a row begins, in a register or on the stack: GCC would compute it again for each vector.
 template <typename T>

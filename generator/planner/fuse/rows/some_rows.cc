@@ -218,6 +218,12 @@ Stages SomeRows::ReadOnce(const Stages& run) {
       ++find(place)->times;
     });
   }
+  // What a few statements read is in as many registers. GCC makes all loads first, and more are
+  // not.
+  constexpr int kMostRegisters = 32, kTogether = 16;
+  const auto held =
+      std::count_if(reads.begin(), reads.end(), [](const Read& read) { return read.times > 1; });
+  int named = 0;
   Stages all;
   for (Stage s : run) {
     ChangeElements(s, [&](const ElementPtr& e) -> ElementPtr {
@@ -226,7 +232,8 @@ Stages SomeRows::ReadOnce(const Stages& run) {
       if (read == reads.end() || read->times == 1) return nullptr;
       if (!read->name) {
         read->name = plan_.variables.Add({plan_[place->buffer].name, e->dtype, false});
-        all.push_back({s.span, stage::Define{read->name, e, /*held=*/true}});
+        const bool in_order = held > kMostRegisters && ++named % kTogether == 0;
+        all.push_back({s.span, stage::Define{read->name, e, /*held=*/true, in_order}});
       }
       return NamedElement(plan_, read->name);
     });
