@@ -77,6 +77,14 @@ class Readers {
   }
 
  private:
+  struct Between {
+    int64_t first, last;
+  };
+  static bool IsSmall(const Between& values) {
+    constexpr int64_t kMost = int64_t{1} << 32;
+    return values.first >= -kMost && values.last <= kMost;
+  }
+
   /// Whether the runtime has room (RowTable) for what four iterations of a loop see, or two of each
   /// of two loops, and one of the windows is along the loop.
   static bool IsSmall(const std::vector<EdgeWindow>& windows, LoopId along) {
@@ -111,6 +119,7 @@ class Readers {
       }
       const bool is_loop = Is<stage::Loop>(stage);
       if (is_loop) around_.push_back(&stage);
+      if (const auto* turns = As<stage::For>(stage)) Enter(*turns);
       ForEachPart(
           stage, Overloaded{[&](const Place& place, Access) { Add(place); },
                             [&](ElementPtr& e) {
@@ -120,6 +129,29 @@ class Readers {
                             [&](const Prefetch&) {}, [&](Stages& list) { Visit(list); }, Ignore()});
       if (is_loop) around_.pop_back();
     }
+  }
+
+  void Enter(const stage::For& turns) {
+    const std::optional<int64_t> count = TurnsOf(turns);
+    if (!count) return;
+    const int64_t low = As<element::Constant>(turns.low)->int_value;
+    turns_[turns.variable] = {low, low + *count - 1};
+  }
+
+  /// The least and the largest value of an offset of which no more than turns is unknown.
+  std::optional<Between> BetweenOf(const ElementPtr& offset) const {
+    if (!offset) return Between{0, 0};
+    if (const auto* constant = As<element::Constant>(*offset))
+      return Between{constant->int_value, constant->int_value};
+    if (const auto* named = As<element::Named>(*offset)) {
+      const auto turns = turns_.find(named->variable);
+      return turns == turns_.end() ? std::nullopt : std::optional(turns->second);
+    }
+    const auto* sum = AsOp(*offset, Op::kAdd);
+    const auto a = sum ? BetweenOf(sum->args[0]) : std::nullopt;
+    const auto b = sum ? BetweenOf(sum->args[1]) : std::nullopt;
+    if (!a || !b || !IsSmall(*a) || !IsSmall(*b)) return {};
+    return Between{a->first + b->first, a->last + b->last};
   }
 
   bool IsOf(const Place& place) const { return RootOf(plan_, place.buffer) == buffer_; }
@@ -135,11 +167,10 @@ class Readers {
     std::vector<EdgeWindow> windows;
     for (size_t axis = 0; axis < place.at.size(); ++axis) {
       const Coordinate& c = place.at[axis];
-      const auto* constant = c.offset ? As<element::Constant>(c.offset) : nullptr;
-      if (c.around || (c.offset && !constant) || c.stride < 1) return {};
-      const int64_t offset = constant ? constant->int_value : 0;
+      const std::optional<Between> offset = BetweenOf(c.offset);
+      if (c.around || !offset || c.stride < 1) return {};
       if (axis + 1 < place.at.size())
-        windows.push_back({axis, c.loop, c.stride, offset, offset});
+        windows.push_back({axis, c.loop, c.stride, offset->first, offset->last});
       else if (c.loop && c.stride != 1)
         return {};
     }
@@ -182,6 +213,7 @@ class Readers {
 
   Plan& plan_;
   const BufferId buffer_;
+  std::map<VariableId, Between> turns_;
   std::vector<Stage*> around_;                       // loops
   std::map<Stage*, std::vector<EdgeWindow>> parts_;  // by the loop that is to be taken by parts
   bool all_ = true;

@@ -14,6 +14,10 @@
 namespace kiln {
 namespace {
 
+bool HasTurns(const stage::Lanes& lanes) {
+  return AnyStage(lanes.body, [](const Stage& s) { return Is<stage::For>(s); });
+}
+
 /// Whether all rows take as many turns.
 bool AreTurnsAlike(const OwnOfRows& own, const Stages& stages) {
   return !AnyStage(stages, [&](const Stage& s) {
@@ -61,7 +65,7 @@ bool HaveNoRest(const Space& rows, int64_t together, bool again) {
 
 void ComputeTogether(Plan& plan, stage::Lanes& lanes, std::vector<std::vector<LaterRow>> later) {
   SomeRows rows(plan, lanes.body, std::move(later));
-  const bool turns = AnyStage(lanes.body, [](const Stage& s) { return Is<stage::For>(s); });
+  const bool turns = HasTurns(lanes);
   lanes.prefetches = turns ? std::vector<Prefetch>() : rows.ReadFirst(lanes.body);
   lanes.body = rows.Of(lanes.body);
   if (!turns) lanes.rows = rows.Beginnings(lanes);
@@ -110,7 +114,7 @@ bool MayBePairs(const Plan& plan, const RowsOfTwo& rows) {
   const auto is_one = [&](LoopId loop) { return plan.SpaceOf(loop).extent.Constant() == 1; };
   if (is_one(rows.outer->loop) || is_one(row.loop) || !MayBeFour(plan, row)) return false;
   const auto& lanes = *As<stage::Lanes>(row.body.front());
-  return ShareWindows(rows.outer->loop, row) == Together::kPairs &&
+  return !HasTurns(lanes) && ShareWindows(rows.outer->loop, row) == Together::kPairs &&
          ConflictsOf(plan, row.body, row.body, {rows.outer->loop, row.loop, lanes.loop}).legal;
 }
 

@@ -114,7 +114,8 @@ std::vector<Prefetch> SomeRows::ReadFirst(const Stages& stages) const {
 std::vector<Place> SomeRows::Beginnings(const stage::Lanes& lanes) const {
   std::vector<Place> rows;
   ForEachPlace(lanes.body, [&](const Place& place, bool) {
-    if (place.at.empty() || IsPacked(plan_[place.buffer].dtype)) return;
+    const Buffer& buffer = plan_[place.buffer];
+    if (place.at.empty() || buffer.dropped.back() || IsPacked(buffer.dtype)) return;
     Place row = OfFirstRow(place);
     const bool is_known = std::all_of(row.at.begin(), row.at.end(), [](const Coordinate& c) {
       return !c.around && (!c.offset || Is<element::Constant>(*c.offset));
