@@ -275,6 +275,34 @@ Taken RowsOf(const std::vector<int>& windows, const std::string& type = "f32",
   return taken;
 }
 
+/// How many loops go by parts that read `x`, a block with a border.
+int LoopsByParts(const std::string& body,
+                 const std::string& x = "element(n + 60, halo=(30, 30)), all",
+                 const std::string& pad = ", pad: 0") {
+  const Planned planned =
+      PlanOf("kernel: k\nscalars: {s: i32}\ninputs:\n  x: {array: \"f32[n, c]\", block: \"" + x +
+             "\", index: \"0, 0\"" + pad + "}\noutputs: {o: \"f32[n, c]\"}\nbody: |\n" + body);
+  int loops = 0;
+  ForEachStage(planned.plan->bodies.front().stages,
+               [&](const Stage& stage) { loops += Is<stage::AtEdges>(stage); });
+  return loops;
+}
+
+TEST_CASE("a block beyond its array's edges is read where it is if loops say what is seen of it") {
+  const auto turns = [](int count) {
+    return "  o = 0\n  for t in range(0, " + std::to_string(count) + "):\n    o += x[ds(t, n)]\n";
+  };
+  CHECK(LoopsByParts("  o = x[0:n] + x[2:n + 2]\n") == 1);
+  CHECK(LoopsByParts("  o = x[0:n] + sum(x[ds(1, n)], axis=0)\n") == 2);
+  CHECK(LoopsByParts(turns(60)) == 1);
+  CHECK(LoopsByParts("  o = x[ds(clamp(s, 0, 60), n)]\n") == 0);
+  CHECK(LoopsByParts("  o = x[0:n] + sum(dot(x, x.T))\n") == 0);
+  CHECK(LoopsByParts("  o = x[0:n, 2:c + 2]\n",
+                     "element(n + 2, halo=(1, 1)), element(c + 2, halo=(1, 1))") == 0);
+  CHECK(LoopsByParts("  o = where(inside(x)[0:n], x[0:n], 1)\n", "element(n + 2, halo=(1, 1)), all",
+                     "") == 0);
+}
+
 TEST_CASE("rows that share most of their windows are taken four at a time") {
   CHECK(RowsOf({0, 1, 2, 3}) == Taken::kFour);
   CHECK(RowsOf({0, 1, 2, 3}, "bf16") == Taken::kFour);
