@@ -173,19 +173,7 @@ void StageText::One(const Stage& of, int indent) {
         for (const Place& c : s.columns) Line("transposes " + PlaceText(c), indent + 1);
         within(s.body);
       },
-      [&](const AtEdges& s) {
-        std::string windows;
-        const auto window = [&](const EdgeWindow& w) {
-          windows += (windows.empty() ? "" : ", ") +
-                     (w.loop ? LoopName(w.loop) + " sees " : std::string()) +
-                     std::to_string(w.first) + " to " + std::to_string(w.last) + " along " +
-                     std::to_string(w.axis);
-        };
-        for (const EdgeWindow& w : s.around) window(w);
-        window(s.along);
-        line("where " + BufferName(s.of) + " is inside its array, and at edges (" + windows + ")");
-        within(s.body);
-      },
+      [&](const AtEdges& s) { EdgeLines(s, indent); },
       [&](const Request& s) {
         line("asks for the row of " + PlaceText(s.row) + " that a later one of " + PlaceText(s.by) +
              " chooses");
@@ -283,6 +271,20 @@ void StageText::LaneLines(const stage::Lanes& s, int indent) {
   for (const BufferId buffer : s.streamed) Streamed(buffer, indent + 1);
   for (const Place& row : s.rows) Line("names the beginning of " + PlaceText(row), indent + 1);
   Prefetches(s.prefetches, indent + 1);
+  List(s.body, indent + 1);
+}
+
+void StageText::EdgeLines(const stage::AtEdges& s, int indent) {
+  std::string windows;
+  const auto add = [&](const EdgeWindow& w) {
+    windows += (windows.empty() ? "" : ", ") + (w.loop ? LoopName(w.loop) + " sees " : "") +
+               std::to_string(w.first) + " to " + std::to_string(w.last) + " along " +
+               std::to_string(w.axis);
+  };
+  for (const EdgeWindow& w : s.around) add(w);
+  add(s.along);
+  Line("where " + BufferName(s.of) + " is inside its array, and at edges (" + windows + ")",
+       indent);
   List(s.body, indent + 1);
 }
 

@@ -44,6 +44,7 @@ class StageText {
   void List(const Stages& stages, int indent);
   void One(const Stage& of, int indent);
   void LaneLines(const stage::Lanes& lanes, int indent);
+  void EdgeLines(const stage::AtEdges& s, int indent);
   void ReduceLines(const stage::Reduce& reduce, int indent);
   void DotLines(const stage::Dot& dot, int indent);
   void Prefetches(const std::vector<Prefetch>& prefetches, int indent);

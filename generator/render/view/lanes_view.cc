@@ -89,16 +89,19 @@ void BodyView::ByParts(const stage::AtEdges& parts, Fields* fields) {
   };
   std::string around;
   for (const EdgeWindow& w : parts.around) {
-    around += (around.empty() ? "EdgeRows{" : ", EdgeRows{") + std::to_string(w.axis) + ", " +
-              at(w, w.loop, w.first) + ", " + at(w, w.until ? w.until : w.loop, w.last) + "}";
+    around += (around.empty() ? "" : ", ") + ("EdgeRows{.axis = " + std::to_string(w.axis)) +
+              ", .first = " + at(w, w.loop, w.first) +
+              ", .last = " + at(w, w.until ? w.until : w.loop, w.last) + "}";
   }
   const EdgeWindow& along = parts.along;
+  const std::string window = "EdgeWindow{.axis = " + std::to_string(along.axis) +
+                             ", .step = " + std::to_string(along.step) +
+                             ", .first = " + std::to_string(along.first) +
+                             ", .last = " + std::to_string(along.last) +
+                             ", .together = " + std::to_string(along.together) + "}";
   const SpaceId space = plan_[along.loop].space;
-  fields->Set("rows_call", "ForParts(step." + names_[parts.of] + ", {" + around + "}, EdgeWindow{" +
-                               std::to_string(along.axis) + ", " + std::to_string(along.step) +
-                               ", " + std::to_string(along.first) + ", " +
-                               std::to_string(along.last) + ", " + std::to_string(along.together) +
-                               "}, " + Count(space) + ", ");
+  fields->Set("rows_call", "ForParts(step." + names_[parts.of] + ", {" + around + "}, " + window +
+                               ", " + Count(space) + ", ");
   auto& [low, high] = part_names_[space];
   if (low.empty()) {
     low = scope_.New(SpaceName(space) + "_low");
