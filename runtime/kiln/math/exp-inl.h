@@ -45,13 +45,17 @@ HWY_INLINE V ClampKeepingNaN(V x, LaneOf<V> low, LaneOf<V> high) {
 /// it.
 template <FloatVector V>
 HWY_INLINE auto IsNotBelow(V x, V least) {
+  [[maybe_unused]] constexpr bool kFloat = std::is_same_v<LaneOf<V>, float>;
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
   using M = hn::Mask<hn::DFromV<V>>;
-  constexpr bool kWhole = sizeof(V) == 64;
-  if constexpr (kWhole && std::is_same_v<LaneOf<V>, float>)
+  if constexpr (sizeof(V) == 64 && kFloat)
     return M{_mm512_cmp_ps_mask(x.raw, least.raw, _CMP_NLT_UQ)};
-  if constexpr (kWhole && std::is_same_v<LaneOf<V>, double>)
+  if constexpr (sizeof(V) == 64 && !kFloat)
     return M{_mm512_cmp_pd_mask(x.raw, least.raw, _CMP_NLT_UQ)};
+#elif HWY_ARCH_X86 && HWY_TARGET == HWY_AVX2
+  using M = hn::Mask<hn::DFromV<V>>;
+  if constexpr (sizeof(V) == 32 && kFloat) return M{_mm256_cmp_ps(x.raw, least.raw, _CMP_NLT_UQ)};
+  if constexpr (sizeof(V) == 32 && !kFloat) return M{_mm256_cmp_pd(x.raw, least.raw, _CMP_NLT_UQ)};
 #endif
   return hn::Not(hn::Lt(x, least));
 }
@@ -95,7 +99,8 @@ HWY_INLINE V SmallExp(V r) {
 // 2^n exp(r) as a product of what has all digits and a `scale`, so that only the multiplication by
 // that rounds if the result is subnormal. With AVX-512, vscalefps takes the exponent itself as its
 // scale, rounded down; and one instruction takes 16 floats from a table of 32, so that the n of f32
-// has five more bits, and r is as small as needs a cubic only: 13 instructions, otherwise 15.
+// has five more bits, and r is as small as needs a cubic only: 13 instructions, otherwise 15. AVX2
+// has tables of 8, for three more bits.
 
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
 /// The last place of a sum with it is that of n.
@@ -147,12 +152,44 @@ HWY_INLINE V ApplyScale(V product, V scale) {
 
 template <typename X>
 constexpr X ScaledMagic() {
-  return MathConstants<X>::kMagic;
+  return kHasShortTables && std::is_same_v<X, float> ? X{0x1.8p20f} : MathConstants<X>::kMagic;
 }
+
+#if HWY_ARCH_X86 && HWY_TARGET == HWY_AVX2
+/// The bits of 2^(k / 8) / 2, without k in front of those of a fraction.
+alignas(32) constexpr uint32_t kHalfPowersOfTwo[8] = {
+    0x3F000000, 0x3EFB95C2, 0x3EF837F0, 0x3EF5FED7, 0x3EF504F3, 0x3EF5672A, 0x3EF744FD, 0x3EFAC0C7};
+
+/// The bits of 2^n / 2 of n + ScaledMagic: what n has in front of its last three bits goes to the
+/// exponent, and these, which are there too, are what the table lacks.
+template <FloatVector V>
+HWY_INLINE hn::Vec<BitsTagOf<V>> HalfPowerOfTwo(V n_magic) {
+  const auto bits = hn::BitCast(BitsTagOf<V>(), n_magic);
+  return hn::Add(EntryOf<V>(kHalfPowersOfTwo, bits),
+                 hn::ShiftLeft<ConstantsOf<V>::kMantissa - 3>(bits));
+}
+
+template <FloatVector V>
+HWY_INLINE V ScaleExpByTable(V r, V n_magic, hn::Mask<hn::DFromV<V>> tiny, V& scale) {
+  using C = ConstantsOf<V>;
+  const hn::DFromV<V> d;
+  const BitsTagOf<V> du;
+  const auto step =
+      hn::And(hn::BitCast(du, hn::VecFromMask(d, tiny)), hn::Set(du, C::kTinyStep << C::kMantissa));
+  scale = hn::BitCast(d, hn::Sub(hn::BitCast(du, hn::Set(d, 2)), step));
+  const V power = hn::BitCast(d, hn::Add(HalfPowerOfTwo(n_magic), step));
+  const V tail = hn::MulAdd(r, hn::Set(d, 0x1.555bb8p-3f), hn::Set(d, 0x1.000884p-1f));
+  return hn::MulAdd(power, hn::MulAdd(hn::Mul(r, r), tail, r), power);
+}
+#else
+template <FloatVector V, class M>
+V ScaleExpByTable(V r, V n_magic, M tiny, V& scale) = delete;
+#endif
 
 template <FloatVector V>
 HWY_INLINE V ScaleExp(V r, V n_magic, hn::Mask<hn::DFromV<V>> tiny, V& scale) {
   using C = ConstantsOf<V>;
+  if constexpr (kHasShortTablesOf<V>) return ScaleExpByTable(r, n_magic, tiny, scale);
   const hn::DFromV<V> d;
   const BitsTagOf<V> du;
   // The power is half of what it should be, so that it is finite for all finite results.
@@ -178,7 +215,8 @@ HWY_INLINE V ExpAbove(LaneOf<V> least, V x, V& scale, Low... low) {
   using C = ConstantsOf<V>;
   const hn::DFromV<V> d;
   const auto is_more = IsNotBelow(x, hn::Set(d, least));  // or NaN
-  x = hn::IfThenElseZero(is_more, AtMost(C::kExpHigh, x));
+  x = AtMost(C::kExpHigh, x);
+  if constexpr (!kHasShortTablesOf<V>) x = hn::IfThenElseZero(is_more, x);
   const V magic = hn::Set(d, ScaledMagic<LaneOf<V>>());
   const V n_magic = hn::MulAdd(x, hn::Set(d, C::kLog2E), magic);
   const V n = hn::Sub(n_magic, magic);
@@ -206,7 +244,8 @@ HWY_INLINE V Exp2(V x) {
   using C = ConstantsOf<V>;
   const hn::DFromV<V> d;
   const auto is_more = IsNotBelow(x, hn::Set(d, C::kExp2Least));  // or NaN
-  x = hn::IfThenElseZero(is_more, AtMost(C::kExp2High, x));
+  x = AtMost(C::kExp2High, x);
+  if constexpr (!kHasShortTablesOf<V>) x = hn::IfThenElseZero(is_more, x);
   const V magic = hn::Set(d, ScaledMagic<LaneOf<V>>());
   const V n_magic = hn::Add(x, magic);
   const V r = hn::Mul(hn::Sub(x, hn::Sub(n_magic, magic)), hn::Set(d, C::kLn2));

@@ -2,12 +2,12 @@
 // to a few last places of f32. Largest errors, as parts of the result:
 //
 //   GeluForBf16                                2^-12.6, where the result is at least 1e-17
-//   ExpForBf16                                 2^-14
+//   ExpForBf16                                 2^-14 (AVX2: below 1e-37 it is 0)
 //   SigmoidForBf16 SiluForBf16 GeluTanhForBf16 2^-13.9, where it is at least 1e-36: below it is 0
 //   TanhForBf16                                2^-17
 //
-// which is a twentieth of bf16's last place at the most. But for Gelu that takes tables (AVX-512);
-// on other targets, and of f64, they are the functions without `ForBf16`.
+// which is a twentieth of bf16's last place at the most. But for Gelu that takes tables (AVX-512,
+// and AVX2 but for Tanh); on other targets, and of f64, they are the functions without `ForBf16`.
 #if defined(KILN_FOR_BF16_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
 #ifdef KILN_FOR_BF16_INL_H_
 #undef KILN_FOR_BF16_INL_H_
@@ -117,37 +117,78 @@ HWY_INLINE V TanhForBf16ByTable(V x) {
 
 #else
 
+#if HWY_ARCH_X86 && HWY_TARGET == HWY_AVX2
+
+/// exp(sign x) / 2 of |x| <= 89: 2^(n + k / 8) (1 + r + r^2 / 2) / 2
 template <int kSign, FloatVector V>
-V ExpByTable(V x) = delete;
+HWY_INLINE V HalfExp(V x) {
+  using C = ConstantsOf<V>;
+  const hn::DFromV<V> d;
+  const V magic = hn::Set(d, ScaledMagic<float>());
+  const V n_magic = hn::MulAdd(x, hn::Set(d, kSign * C::kLog2E), magic);
+  const V n = hn::Sub(n_magic, magic);
+  const V r = hn::MulAdd(n, hn::Set(d, -kSign * (C::kLn2High + C::kLn2Low)), x);  // or -r
+  const V power = hn::BitCast(d, HalfPowerOfTwo(n_magic));
+  return hn::MulAdd(power, hn::Mul(r, Polynomial(r, kSign, 0.5f)), power);
+}
+
+/// Of what is below -86, whatever that is, 0.
+template <FloatVector V>
+HWY_INLINE V ExpByShortTable(V x) {
+  const hn::DFromV<V> d;
+  const auto is_more = IsNotBelow(x, hn::Set(d, ConstantsOf<V>::kExpTiny));  // or NaN
+  const V half = hn::IfThenElseZero(is_more, HalfExp<1>(AtMost(ConstantsOf<V>::kExpHigh, x)));
+  return hn::Add(half, half);
+}
+
+/// factor / (1 + exp(-x)), where that may be infinite
+template <FloatVector V>
+HWY_INLINE V TimesSigmoidByTable(V factor, V x) {
+  const hn::DFromV<V> d;
+  const V half = HalfExp<-1>(ClampKeepingNaN(x, -89.0f, 86.0f));
+  return hn::Div(factor, hn::MulAdd(half, hn::Set(d, 2), hn::Set(d, 1)));
+}
+
+#else
+template <FloatVector V>
+V ExpByShortTable(V x) = delete;
 template <FloatVector V>
 V TimesSigmoidByTable(V factor, V x) = delete;
+#endif
+
+template <int kSign, FloatVector V>
+V ExpByTable(V x) = delete;
 template <FloatVector V>
 V TanhForBf16ByTable(V x) = delete;
 
 #endif
 
 template <FloatVector V>
+constexpr bool kHasAnyTableOf = kHasTablesOf<V> || kHasShortTablesOf<V>;
+
+template <FloatVector V>
 HWY_INLINE V ExpForBf16(V x) {
   if constexpr (kHasTablesOf<V>) return ExpByTable<1>(x);
+  if constexpr (kHasShortTablesOf<V>) return ExpByShortTable(x);
   return Exp(x);
 }
 
 template <FloatVector V>
 HWY_INLINE V SigmoidForBf16(V x) {
-  if constexpr (kHasTablesOf<V>) return TimesSigmoidByTable(hn::Set(hn::DFromV<V>(), 1), x);
+  if constexpr (kHasAnyTableOf<V>) return TimesSigmoidByTable(hn::Set(hn::DFromV<V>(), 1), x);
   return Sigmoid(x);
 }
 
 template <FloatVector V>
 HWY_INLINE V SiluForBf16(V x) {
-  if constexpr (kHasTablesOf<V>) return TimesSigmoidByTable(x, x);
+  if constexpr (kHasAnyTableOf<V>) return TimesSigmoidByTable(x, x);
   return Silu(x);
 }
 
 /// x sigmoid(2 u), of u = sqrt(2 / pi) (x + 0.044715 x^3)
 template <FloatVector V>
 HWY_INLINE V GeluTanhForBf16(V x) {
-  if constexpr (kHasTablesOf<V>) {
+  if constexpr (kHasAnyTableOf<V>) {
     const V u = hn::Mul(x, Polynomial(hn::Mul(x, x), 1.5957691216057307f, 0.07135481627260025f));
     return TimesSigmoidByTable(x, u);
   }

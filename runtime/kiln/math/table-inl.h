@@ -1,4 +1,5 @@
-// Tables of 32 floats from which one instruction takes 16 lanes, and of 16 doubles, with AVX-512.
+// Tables of 32 floats from which one instruction takes 16 lanes, and of 16 doubles, with AVX-512;
+// and of 8 floats with AVX2.
 #if defined(KILN_TABLE_INL_H_) == defined(HWY_TARGET_TOGGLE)  // once per target
 #ifdef KILN_TABLE_INL_H_
 #undef KILN_TABLE_INL_H_
@@ -63,8 +64,29 @@ HWY_INLINE V PolynomialByTable(const float (&table)[kCount][32], V v, hn::Vec<Bi
 constexpr bool kHasTables = false;
 #endif
 
+#if HWY_ARCH_X86 && HWY_TARGET == HWY_AVX2
+constexpr bool kHasShortTables = true;
+
+/// In each lane the entry of its index, of which the low three bits count.
+template <FloatVector V>
+HWY_INLINE hn::Vec<BitsTagOf<V>> EntryOf(const uint32_t (&table)[8], hn::Vec<BitsTagOf<V>> index) {
+  using Bits = hn::Vec<BitsTagOf<V>>;
+  const __m256i all = _mm256_load_si256(reinterpret_cast<const __m256i*>(table));
+  if constexpr (sizeof(V) == 32) {
+    return Bits{_mm256_permutevar8x32_epi32(all, index.raw)};
+  } else {
+    const __m256i wide = _mm256_castsi128_si256(index.raw);
+    return Bits{_mm256_castsi256_si128(_mm256_permutevar8x32_epi32(all, wide))};
+  }
+}
+#else
+constexpr bool kHasShortTables = false;
+#endif
+
 template <FloatVector V>
 constexpr bool kHasTablesOf = kHasTables&& std::is_same_v<LaneOf<V>, float>;
+template <FloatVector V>
+constexpr bool kHasShortTablesOf = kHasShortTables&& std::is_same_v<LaneOf<V>, float>;
 
 }  // namespace HWY_NAMESPACE
 }  // namespace kiln::inline KILN_ABI

@@ -160,7 +160,7 @@ const std::vector<Function<Wide>> kFunctions = {
     {At(Op::kSoftplus), &ExactSoftplus<Wide>, {3, 3}},
     // 2^-12.6 of 2^24, and 2^-14, 2^-13.9, 2^-17
     {ForBf16::kGelu, &ExactGelu<Wide>, {2700, 90}, {1e-17, 1e-16}},
-    {ForBf16::kExp, [](Wide x) { return std::exp(x); }, {1024, 2}},
+    {ForBf16::kExp, [](Wide x) { return std::exp(x); }, {1024, 2}, {1e-37, 0}},
     {ForBf16::kSigmoid, &ExactSigmoid<Wide>, {1024, 4}, {1e-36, 0}},
     {ForBf16::kSilu, [](Wide x) { return x * ExactSigmoid(x); }, {1024, 4}, {1e-36, 0}},
     {ForBf16::kGeluTanh, &ExactGeluTanh<Wide>, {1100, 45}, {1e-36, 1e-16}},
