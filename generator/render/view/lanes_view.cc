@@ -168,8 +168,10 @@ std::string BodyView::StreamLanes(const stage::Lanes& lanes, const stage::EachRo
     for (const std::string& begin : begins) streams += (&begin == &begins[0] ? "" : ", ") + begin;
     streams += ")";
   }
-  return "StreamLanes(" + tag + ", " + Count(plan_[lanes.loop].space) + ", " + streams + ", " +
-         begins.front() + ", ";
+  const std::string streams_each =
+      begins.size() > 1 && !in_rows_ ? "<" + std::to_string(begins.size()) + ">" : "";
+  return "StreamLanes" + streams_each + "(" + tag + ", " + Count(plan_[lanes.loop].space) + ", " +
+         streams + ", " + begins.front() + ", ";
 }
 
 /// A call that asks for a row. Where it begins is the place of the chosen one with another index.

@@ -166,13 +166,21 @@ HWY_INLINE V DivideBy(V v, LaneOf<V> divisor) {
   if (HWY_LIKELY(HasReciprocal(divisor))) {
     const V quotient = hn::Mul(v, reciprocal);
     const V excess = hn::MulSub(quotient, all, v);
+#if HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3
+    // More than any remainder. Infinities stay what they are with whatever is finite, and of a NaN
+    // the instruction gives the second argument.
+    const V most = hn::Set(d, sizeof(divisor) == 4 ? LaneOf<V>(0x1p120f) : LaneOf<V>(0x1p1000));
+    const V remainder = hn::Max(hn::Min(excess, most), hn::Neg(most));
+    return hn::NegMulAdd(remainder, reciprocal, quotient);
+#else
     // False for zeros, infinities and NaN, of which the product is right.
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+#if HWY_ARCH_X86
     const auto is_excess = hn::Ne(excess, quotient);  // which is false for NaN there
 #else
     const auto is_excess = hn::Lt(hn::Abs(excess), hn::Abs(v));
 #endif
     return hn::IfThenElse(is_excess, hn::NegMulAdd(excess, reciprocal, quotient), quotient);
+#endif
   }
 #endif
   return hn::Div(v, all);

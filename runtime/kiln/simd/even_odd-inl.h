@@ -196,7 +196,7 @@ HWY_INLINE void ForLanes(EvenOdd, size_t count, Fn&& fn) {
 }
 
 /// As of other lanes. Elements of 16 bits are stored a line at a time.
-template <typename T, class Fn>
+template <size_t kStreams = 1, typename T, class Fn>
 HWY_INLINE void StreamLanes(EvenOdd d, size_t count, bool stream, const T* to, Fn&& fn) {
   const size_t n = hn::Lanes(d);
   const size_t bytes = n * (sizeof(T) == 2 ? 4 : sizeof(T));

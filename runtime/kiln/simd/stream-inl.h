@@ -146,16 +146,68 @@ HWY_INLINE bool AreAlignedAlike(const T* first, const Others*... others) {
   return ((place(first) == place(others)) && ...);
 }
 
+/// A line of each of some outputs, before it is streamed.
+template <typename T, size_t kStreams>
+struct Lines {
+  alignas(kLineBytes) RawBits<T> lines[kStreams][kLineBytes / sizeof(T)];
+  RawBits<T>* to[kStreams];
+  size_t stored;  // by this call of the function so far
+
+  template <class D>
+  HWY_INLINE void Stream(D d) const {
+    for (size_t k = 0; k < stored; ++k) {
+      for (size_t i = 0; i < kLineBytes / sizeof(T); i += hn::Lanes(d))
+        hn::Stream(hn::Load(d, lines[k] + i), d, to[k] + i);
+    }
+  }
+};
+
+/// As Streamed, of which each store goes to the next one of `lines`, at `part`.
+template <class D, class OfLines>
+struct IntoLines : Streamed<D> {
+  OfLines& of;
+  size_t part;
+
+  HWY_INLINE IntoLines(OfLines& lines, size_t element) : of(lines), part(element) {
+    this->prefetches = kPrefetchesStreams;
+  }
+  template <class V, typename T>
+  HWY_INLINE void Store(V v, T* p) const {
+    const TagFor<RawBits<T>, D> d;
+    hn::Store(ToStorage<T>(v), d, Next(p));
+  }
+  template <typename T>
+  HWY_INLINE void Copy(const T* from, T* p) const {
+    const TagFor<RawBits<T>, D> d;
+    hn::Store(hn::LoadU(d, RawPointer(from)), d, Next(p));
+  }
+
+ private:
+  template <typename T>
+  HWY_INLINE RawBits<T>* Next(T* p) const {
+    const size_t k = of.stored++;
+    if (part == 0) of.to[k] = RawPointer(p);
+    return of.lines[k] + part;
+  }
+};
+
+/// From so many outputs on, lines are stored whole: a Zen 3 takes three times as long for halves of
+/// three by turns.
+constexpr size_t kStreamsByTurns = HWY_ARCH_X86 && HWY_TARGET == HWY_AVX2 ? 3 : SIZE_MAX;
+
 /// ForLanes for a function whose only stores, but those by `at.Cached()`, are to `to`, to + 1 … and
-/// to others that are aligned alike. The operands' WaitOut makes what was stored visible to others.
-template <class D, typename T, class Fn>
+/// to others that are aligned alike: `kStreams` stores in all, in the same order in each call. The
+/// operands' WaitOut makes what was stored visible to others.
+template <size_t kStreams = 1, class D, typename T, class Fn>
 HWY_INLINE void StreamLanes(D d, size_t count, bool stream, const T* to, Fn&& fn) {
   if constexpr (kIsPacked<T>) {
     ForLanes(d, count, fn);
   } else {
     const size_t n = hn::Lanes(d);
     const size_t bytes = n * sizeof(T);
-    const size_t beyond = reinterpret_cast<uintptr_t>(to) % bytes;  // the last multiple
+    constexpr bool kOfLines = kStreams >= kStreamsByTurns;
+    const size_t unit = kOfLines ? kLineBytes : bytes;
+    const size_t beyond = reinterpret_cast<uintptr_t>(to) % unit;  // the last multiple
     // Vectors of less than 128 bits have no such store; short rows are not worth two more loops,
     // which those of whole lines do not need.
     const bool is_lines = (reinterpret_cast<uintptr_t>(to) | count * sizeof(T)) % kLineBytes == 0;
@@ -163,11 +215,26 @@ HWY_INLINE void StreamLanes(D d, size_t count, bool stream, const T* to, Fn&& fn
       ForLanes(d, count, fn);
       return;
     }
-    Streamed<D> streamed;
-    streamed.prefetches = kPrefetchesStreams;
-    size_t i = beyond == 0 ? 0 : (bytes - beyond) / sizeof(T);
-    if (i != 0) fn(Part<D>(i), size_t{0});
-    for (; i + n <= count; i += n) fn(streamed, i);
+    size_t i = beyond == 0 ? 0 : (unit - beyond) / sizeof(T);
+    if constexpr (kOfLines) {
+      constexpr size_t kLine = kLineBytes / sizeof(T);
+      i = HWY_MIN(i, count);
+      ForLanes(d, i, fn);
+      Lines<T, kStreams> lines;
+      for (; i + kLine <= count; i += kLine) {
+        for (size_t part = 0; part < kLine; part += n) {
+          lines.stored = 0;
+          fn(IntoLines<D, Lines<T, kStreams>>(lines, part), i + part);
+        }
+        lines.Stream(TagFor<RawBits<T>, D>());
+      }
+      for (; i + n <= count; i += n) fn(Whole<D>(), i);
+    } else {
+      Streamed<D> streamed;
+      streamed.prefetches = kPrefetchesStreams;
+      if (i != 0) fn(Part<D>(i), size_t{0});
+      for (; i + n <= count; i += n) fn(streamed, i);
+    }
     if (i < count) fn(Part<D>(count - i), i);
   }
 }
