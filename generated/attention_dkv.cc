@@ -203,8 +203,8 @@ static void RunStep(const Step& step) {
   // attention_dkv.yaml:62  dk = T(k_acc * scale)
   if (point[2] + 1 == steps[2] && point[3] + 1 == steps[3]) {
     for (size_t n_i = 0; n_i < n_size; ++n_i) {
-      StreamLanes(kFloats, d_size,
-                  dk.stream && dv.stream && AreAlignedAlike(dk.At(n_i, 0), dv.At(n_i, 0)),
+      StreamLanes<2>(kFloats, d_size,
+                     dk.stream && dv.stream && AreAlignedAlike(dk.At(n_i, 0), dv.At(n_i, 0)),
           dk.At(n_i, 0), [&](auto at, size_t d_i) HWY_ATTR {
         const auto k_acc_0 = at.Load(k_acc.At(n_i, d_i));
         at.Store(hn::Mul(k_acc_0, at.Splat(call.scale)), dk.At(n_i, d_i));

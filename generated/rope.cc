@@ -56,8 +56,8 @@ static void RunStep(const Step& step) {
   // rope.yaml:29  y[:, half:] = T(x[:, half:] * cosine + turn * x[:, :half] * sine)
   if (!InRange(core, 29, "x", 0, call.half, 2 * call.half)) return;
   for (size_t m_i = 0; m_i < m_size; ++m_i) {
-    StreamLanes(kEvenOdd, half_size,
-                y.stream && AreAlignedAlike(y.At(m_i, 0), y.At(m_i, call.half)), y.At(m_i, 0),
+    StreamLanes<2>(kEvenOdd, half_size,
+                   y.stream && AreAlignedAlike(y.At(m_i, 0), y.At(m_i, call.half)), y.At(m_i, 0),
         [&](auto at, size_t half_i) KILN_INLINE_ATTR {
       at.PrefetchParts(x.At(m_i, half_i));
       at.PrefetchParts(x.At(m_i, half_i + call.half));
