@@ -162,7 +162,7 @@ struct Lines {
   }
 };
 
-/// As Streamed, of which each store goes to the next one of `lines`, at `part`.
+/// As Streamed, but that each store is to the next one of `lines`, at `part`.
 template <class D, class OfLines>
 struct IntoLines : Streamed<D> {
   OfLines& of;
@@ -218,7 +218,6 @@ HWY_INLINE void StreamLanes(D d, size_t count, bool stream, const T* to, Fn&& fn
     size_t i = beyond == 0 ? 0 : (unit - beyond) / sizeof(T);
     if constexpr (kOfLines) {
       constexpr size_t kLine = kLineBytes / sizeof(T);
-      i = HWY_MIN(i, count);
       ForLanes(d, i, fn);
       Lines<T, kStreams> lines;
       for (; i + kLine <= count; i += kLine) {

@@ -164,7 +164,7 @@ const std::vector<Function<Wide>> kFunctions = {
     {ForBf16::kSigmoid, &ExactSigmoid<Wide>, {1024, 4}, {1e-36, 0}},
     {ForBf16::kSilu, [](Wide x) { return x * ExactSigmoid(x); }, {1024, 4}, {1e-36, 0}},
     {ForBf16::kGeluTanh, &ExactGeluTanh<Wide>, {1100, 45}, {1e-36, 1e-16}},
-    {ForBf16::kTanh, [](Wide x) { return std::tanh(x); }, {600, 4}},
+    {ForBf16::kTanh, [](Wide x) { return std::tanh(x); }, {128, 4}},
 };
 
 /// The error of got in units of the last place of `exact`, rounded to T; inf if one is NaN or

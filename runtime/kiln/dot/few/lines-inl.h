@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "kiln/core/version.h"
+#include "kiln/dot/few/streamed-inl.h"
 #include "kiln/dot/few/sums-inl.h"
 #include "kiln/simd/stream-inl.h"
 #include "kiln/simd/transpose-inl.h"
@@ -186,8 +187,7 @@ template <class Dot, class A, class Rows>
 HWY_INLINE size_t AddStreamedLines(const A& a, size_t row, size_t rows, Rows b, size_t b_rows,
                                    size_t cols, typename Dot::Acc* sums, size_t sums_stride) {
   if constexpr (Dot::kKPerGroup == 4) {
-    constexpr int64_t kPage = 4096;
-    if (rows <= 4 && b.apart % kPage == 0)
+    if (rows <= 4 && ShareSets(b))
       return AddStreamedLinesBy<Dot, 2>(a, row, rows, b, b_rows, cols, sums, sums_stride);
   }
   return AddStreamedLinesBy<Dot, 4>(a, row, rows, b, b_rows, cols, sums, sums_stride);

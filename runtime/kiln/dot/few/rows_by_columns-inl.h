@@ -114,8 +114,7 @@ HWY_INLINE void AddColumns(const typename Dot::KGroup* const* a, size_t rows, si
   // Squares take turns, as sums wait. Of what is in memory a core foresees 16 columns better than
   // 32, unless they share a set of the L1; and those of many rows need no turns (f32, Zen 3, one
   // row, columns of 4000 bytes and more: eight take 1.15 to 1.3 times as long).
-  constexpr int64_t kPage = 4096, kElement{sizeof(T)};
-  const bool far = b.IsFar(), takes_turns = rows <= 2 && b.apart * kElement % kPage != 0;
+  const bool far = b.IsFar(), takes_turns = rows <= 2 && !ShareSets(b);
   const size_t most = !far          ? kMostVectors
                       : takes_turns ? HWY_MIN(HWY_MAX(16 / kLanes, 1), kMostVectors)
                                     : 1;
@@ -200,9 +199,7 @@ HWY_INLINE void AddBySquares(const A& a, size_t row, size_t rows, size_t k, Colu
 /// 4096 and 8192 1.3 to 2).
 template <class Dot, class Columns>
 HWY_INLINE bool SquaresPay(size_t rows, const Columns& b) {
-  constexpr int64_t kPage = 4096, kElement{sizeof(*b.first)};
-  return kColumnsAtOnce<Dot> == 16 && b.IsOutOfCaches() && rows <= 4 &&
-         b.apart * kElement % kPage != 0;
+  return kColumnsAtOnce<Dot> == 16 && b.IsOutOfCaches() && rows <= 4 && !ShareSets(b);
 }
 
 /// The sums of a strip of columns over `b_rows` elements of K from `k` on, the first of a k-group;

@@ -54,6 +54,13 @@ struct InPages {
   void Ask(size_t bytes) const { pages->requests().Ask(bytes / kLineBytes); }
 };
 
+/// Whether lines are so far apart, a multiple of 4 KiB, that they share a set of the L1.
+template <class Lines>
+HWY_INLINE bool ShareSets(const Lines& lines) {
+  constexpr int64_t kPage = 4096, kElement{sizeof(*lines.first)};
+  return lines.apart * kElement % kPage == 0;
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace kiln::inline KILN_ABI
 HWY_AFTER_NAMESPACE();
