@@ -29,6 +29,7 @@
 #include "kiln/simd/one-inl.h"
 #include "kiln/simd/reduce-inl.h"
 #include "kiln/simd/rows-inl.h"
+#include "kiln/simd/squares-inl.h"
 #include "kiln/simd/stream-inl.h"
 #include "kiln/simd/target-inl.h"
 #include "kiln/simd/values-inl.h"

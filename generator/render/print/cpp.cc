@@ -25,7 +25,8 @@ constexpr std::string_view kOwnWords =
     "DepthAlongColumns DepthFor Direct DivideBy DivideByForBf16 DivUp DLTensor Dot Ds Element "
     "Emulated f16 Fill "
     "finish First "
-    "first fold FoldLanes ForBoth ForFourRows ForLanes ForReductionStep ForRows ForSteps ForTiles "
+    "first fold FoldLanes ForBoth ForFourRows ForLanes ForReductionStep ForRows ForSquares "
+    "ForSteps ForTiles "
     "from "
     "FromBits Grid "
     "grid "
@@ -54,7 +55,7 @@ constexpr std::string_view kOwnWords =
     "run_step RunGrid RunStep Scratch Signed SingleStep size_t Sorted SparsifyMask StackOf "
     "StoredCols "
     "specialization Squeezed start Status status Step step steps StoreOne StoreRows StreamLanes "
-    "StripSize "
+    "StreamsSquares StripSize "
     "SumsInRows SumsOf TapList Tensor Tiers Tile TileOf TileSize TileSums u4 uint16_t uint32_t "
     "uint64_t "
     "uint8_t UndefinedInit UnpackedA Unsigned when Within";

@@ -108,7 +108,10 @@ Fields BodyView::One(const Stage& of) {
   Match(
       of, [&](const stage::Loop& s) { Loop(s, is("is_loop")); },
       [&](const Lanes& s) { LaneLoop(s, is("is_lanes")); },
-      [&](const Rows& s) { SomeRows(s, is("is_rows")); },
+      [&](const Rows& s) {
+        if (s.as_lanes) return Squares(s, is("is_squares"));
+        SomeRows(s, is("is_rows"));
+      },
       [&](const EachRow& s) { EachOfRows(s, is("is_each_row")); },
       [&](const AtEdges& s) { ByParts(s, is("is_rows")); },
       [&](const Reduce& s) { Reduction(s, is(s.folds.size() == 1 ? "is_reduce" : "is_one_pass")); },
@@ -134,7 +137,7 @@ Fields BodyView::One(const Stage& of) {
       [&](const Wait& s) { text([&](auto* lines) { WaitLines(s, SpecLine(of), lines); }); });
   for (const char* flag :
        {"is_loop", "is_lanes", "is_reduce", "is_one_pass", "is_dot", "is_if", "is_for", "is_while",
-        "is_rows", "is_each_row", "is_computed", "is_scaled", "is_text"})
+        "is_rows", "is_squares", "is_each_row", "is_computed", "is_scaled", "is_text"})
     fields.SetFlag(flag, kind == flag);
   return fields;
 }

@@ -29,12 +29,14 @@ class BodyView {
   void Loop(const stage::Loop& loop, Fields* fields);
   static std::string TagOf(Vectors by);
   void LaneLoop(const stage::Lanes& lanes, Fields* fields);
+  void LanesBody(const stage::Lanes& lanes, Fields* fields);
   void SomeRows(const stage::Rows& rows, Fields* fields);
+  void Squares(const stage::Rows& rows, Fields* fields);
   void ByParts(const stage::AtEdges& parts, Fields* fields);
   void EachOfRows(const stage::EachRow& each, Fields* fields);
   bool IsStreamed(BufferId buffer) const;
-  std::string StreamLanes(const stage::Lanes& lanes, const stage::EachRow* each,
-                          const std::string& tag);
+  std::vector<std::string> StreamedFrom(const stage::Lanes& lanes);
+  std::string StreamLanes(const stage::Lanes& lanes, const std::string& tag);
   static const stage::Store* StreamedStore(const Stages& stages, BufferId streamed);
   void RequestLines(const stage::Request& request, std::vector<std::string>* lines);
   std::vector<std::string> PrefetchLines(const std::vector<Prefetch>& prefetches, LoopId lanes,

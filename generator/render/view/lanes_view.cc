@@ -6,6 +6,13 @@
 
 /// Loops by lanes and over rows of them, what they store past the caches and what they request.
 namespace kiln::render {
+namespace {
+
+bool IsAmong(const std::vector<BufferId>& buffers, BufferId buffer) {
+  return std::find(buffers.begin(), buffers.end(), buffer) != buffers.end();
+}
+
+}  // namespace
 
 std::string BodyView::TagOf(Vectors by) {
   if (by == Vectors::kEvenOdd) return "kEvenOdd";
@@ -13,9 +20,6 @@ std::string BodyView::TagOf(Vectors by) {
 }
 
 void BodyView::LaneLoop(const stage::Lanes& lanes, Fields* fields) {
-  const SpaceId space = plan_[lanes.loop].space;
-  fields->Set("index", LoopName(lanes.loop));
-  fields->Set("count", Count(space));
   const std::string tag = TagOf(lanes.by);
   std::vector<std::string> begins;
   for (const Place& row : lanes.rows) {
@@ -26,21 +30,26 @@ void BodyView::LaneLoop(const stage::Lanes& lanes, Fields* fields) {
   }
   fields->Set("begins", LinesOf(begins));
   lanes_ = lanes.loop;
-  fields->Set("prefetches", LinesOf(PrefetchLines(lanes.prefetches, lanes.loop)));
-  std::string call = "ForLanes(" + tag + ", " + Count(space) + ", ";
-  const stage::EachRow* const each = EachRowOf(lanes);
-  streamed_ = lanes.streamed;
-  if (!streamed_.empty()) call = StreamLanes(lanes, each, tag);
-  fields->Set("lanes_call", call);
+  fields->Set("lanes_call", lanes.streamed.empty()
+                                ? "ForLanes(" + tag + ", " + Count(plan_[lanes.loop].space) + ", "
+                                : StreamLanes(lanes, tag));
   // As a function of its own, what is done with some rows at a time would have the step in memory,
   // and load its fields again after each store.
   const bool turns = std::any_of(lanes.body.begin(), lanes.body.end(),
                                  [](const Stage& s) { return Is<stage::For>(s); });
   const bool inside = in_rows_ || in_both_ || turns || lanes.by == Vectors::kEvenOdd;
   fields->Set("lanes_attribute", inside ? "KILN_INLINE_ATTR" : "HWY_ATTR");
+  LanesBody(lanes, fields);
+  rows_.clear();
+}
+
+/// What each call for some of the lanes that have begun does.
+void BodyView::LanesBody(const stage::Lanes& lanes, Fields* fields) {
+  fields->Set("index", LoopName(lanes.loop));
+  streamed_ = lanes.streamed;
+  fields->Set("prefetches", LinesOf(PrefetchLines(lanes.prefetches, lanes.loop)));
   loaded_.clear();
   fields->SetList("body", List(lanes.body));
-  rows_.clear();
   lanes_ = {};
   streamed_ = {};
   LeaveLoop(lanes.loop);
@@ -49,7 +58,6 @@ void BodyView::LaneLoop(const stage::Lanes& lanes, Fields* fields) {
 /// Whoever names a row where no loop over them has begun means the first.
 void BodyView::SomeRows(const stage::Rows& rows, Fields* fields) {
   const auto* lanes = As<stage::Lanes>(rows.body.front());
-  const std::string tag = rows.as_lanes && lanes ? TagOf(lanes->by) + ", " : "";
   const std::string count =
       rows.loop == part_.loop ? part_.low + ", " + part_.high : Count(plan_[rows.loop].space);
   if (!rows.in_order_of.empty()) {
@@ -60,7 +68,7 @@ void BodyView::SomeRows(const stage::Rows& rows, Fields* fields) {
                                  "), ");
     fields->Set("rows_arguments", "size_t " + LoopName(rows.loop) + ", size_t " + LoopName(inner));
   } else if (rows.others.empty()) {
-    fields->Set("rows_call", "ForRows(" + tag + count + ", " + (lanes ? RowsToAdd(*lanes) : ""));
+    fields->Set("rows_call", "ForRows(" + count + ", " + (lanes ? RowsToAdd(*lanes) : ""));
     fields->Set("rows_arguments", "auto rows, size_t first");
     loops_[rows.loop] = "first";
   } else {
@@ -79,6 +87,28 @@ void BodyView::SomeRows(const stage::Rows& rows, Fields* fields) {
   fields->SetFlag("has_rest", !rows.rest.empty());
   if (!rows.rest.empty()) fields->Set("row", LoopName(rows.loop));
   fields->SetList("rest", List(rows.rest));
+  LeaveLoop(rows.loop);
+}
+
+/// Rows, as many as there are lanes, and lanes over them.
+void BodyView::Squares(const stage::Rows& rows, Fields* fields) {
+  const auto& lanes = *As<stage::Lanes>(rows.body.front());
+  const std::string tag = TagOf(lanes.by);
+  const std::string count = Count(plan_[rows.loop].space);
+  std::string call = "(" + tag + ", " + count + ", " + Count(plan_[lanes.loop].space) + ", ";
+  loops_[rows.loop] = "first";
+  lanes_ = lanes.loop;
+  if (!lanes.streamed.empty()) {
+    const std::vector<std::string> begins = StreamedFrom(lanes);
+    if (begins.size() > 1) call = "<" + std::to_string(begins.size()) + ">" + call;
+    call += "StreamsSquares(" + tag;
+    for (const BufferId buffer : lanes.streamed) call += ", " + names_[buffer];
+    call += "), " + begins.front() + ", ";
+  }
+  fields->Set("squares_call", "ForSquares" + call);
+  in_rows_ = true;
+  LanesBody(lanes, fields);
+  in_rows_ = false;
   LeaveLoop(rows.loop);
 }
 
@@ -135,26 +165,30 @@ void BodyView::EachOfRows(const stage::EachRow& each, Fields* fields) {
   loops_[each.loop] = outside;
 }
 
-bool BodyView::IsStreamed(BufferId buffer) const {
-  return std::find(streamed_.begin(), streamed_.end(), buffer) != streamed_.end();
-}
+bool BodyView::IsStreamed(BufferId buffer) const { return IsAmong(streamed_, buffer); }
 
-/// The beginning of a call that stores past the caches where all outputs are large and aligned
-/// alike.
-std::string BodyView::StreamLanes(const stage::Lanes& lanes, const stage::EachRow* each,
-                                  const std::string& tag) {
-  std::vector<std::string> begins;  // where the lanes do
-  std::string streams;
+/// Where the lanes of streamed outputs begin; of rows taken together those of the first, which all
+/// are aligned as.
+std::vector<std::string> BodyView::StreamedFrom(const stage::Lanes& lanes) {
+  const stage::EachRow* const each = EachRowOf(lanes);
+  std::vector<std::string> begins;
   for (const Stage& s : each ? each->body : lanes.body) {
     const auto* store = As<stage::Store>(s);
-    if (!store || !IsStreamed(store->place.buffer)) continue;
-    // Of rows taken together those of the first, which all are aligned as.
+    if (!store || !IsAmong(lanes.streamed, store->place.buffer)) continue;
     Place first = store->place;
     for (Coordinate& c : first.at) {
       if (c.loop == lanes.loop || (each && c.loop == each->loop)) c.loop = {};
     }
     begins.push_back(Pointer(first));
   }
+  return begins;
+}
+
+/// The beginning of a call that stores past the caches where all outputs are large and aligned
+/// alike.
+std::string BodyView::StreamLanes(const stage::Lanes& lanes, const std::string& tag) {
+  const std::vector<std::string> begins = StreamedFrom(lanes);
+  std::string streams;
   // Rows that are taken together are stored a vector at a time, which has to be whole lines.
   const std::string columns =
       (lanes.by == Vectors::kEvenOdd ? "2 * " : "") + ("hn::Lanes(" + tag + ")");

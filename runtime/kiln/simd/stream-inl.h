@@ -146,29 +146,34 @@ HWY_INLINE bool AreAlignedAlike(const T* first, const Others*... others) {
   return ((place(first) == place(others)) && ...);
 }
 
-/// A line of each of some outputs, before it is streamed.
-template <typename T, size_t kStreams>
+/// A line of each of some outputs, or some of each, before they are streamed.
+template <typename T, size_t kStreams, size_t kBytes = kLineBytes>
 struct Lines {
-  alignas(kLineBytes) RawBits<T> lines[kStreams][kLineBytes / sizeof(T)];
+  static constexpr size_t kElements = kBytes / sizeof(T);
+  alignas(kLineBytes) RawBits<T> lines[kStreams][kElements];
   RawBits<T>* to[kStreams];
-  size_t stored;  // by this call of the function so far
 
-  template <class D>
-  HWY_INLINE void Stream(D d) const {
-    for (size_t k = 0; k < stored; ++k) {
-      for (size_t i = 0; i < kLineBytes / sizeof(T); i += hn::Lanes(d))
+  /// The first `elements`, which are whole lines, of the first `count`.
+  HWY_INLINE void Stream(size_t count, size_t elements) const {
+    const hn::ScalableTag<RawBits<T>> d;
+    for (size_t k = 0; k < count; ++k) {
+      for (size_t i = 0; i < elements; i += hn::Lanes(d))
         hn::Stream(hn::Load(d, lines[k] + i), d, to[k] + i);
     }
   }
 };
 
-/// As Streamed, but that each store is to the next one of `lines`, at `part`.
+/// As Streamed, but that each store is to the next ones of `lines`, at `part`. The function that
+/// gets it stores by the one that it got, and by no copy of that. (A number of the next one that is
+/// in memory would have each store wait for the one before.)
 template <class D, class OfLines>
 struct IntoLines : Streamed<D> {
   OfLines& of;
+  mutable size_t next;
   size_t part;
 
-  HWY_INLINE IntoLines(OfLines& lines, size_t element) : of(lines), part(element) {
+  HWY_INLINE IntoLines(OfLines& lines, size_t first, size_t element)
+      : of(lines), next(first), part(element) {
     this->prefetches = kPrefetchesStreams;
   }
   template <class V, typename T>
@@ -185,7 +190,7 @@ struct IntoLines : Streamed<D> {
  private:
   template <typename T>
   HWY_INLINE RawBits<T>* Next(T* p) const {
-    const size_t k = of.stored++;
+    const size_t k = next++;
     if (part == 0) of.to[k] = RawPointer(p);
     return of.lines[k] + part;
   }
@@ -221,11 +226,9 @@ HWY_INLINE void StreamLanes(D d, size_t count, bool stream, const T* to, Fn&& fn
       ForLanes(d, i, fn);
       Lines<T, kStreams> lines;
       for (; i + kLine <= count; i += kLine) {
-        for (size_t part = 0; part < kLine; part += n) {
-          lines.stored = 0;
-          fn(IntoLines<D, Lines<T, kStreams>>(lines, part), i + part);
-        }
-        lines.Stream(TagFor<RawBits<T>, D>());
+        for (size_t part = 0; part < kLine; part += n)
+          fn(IntoLines<D, Lines<T, kStreams>>(lines, 0, part), i + part);
+        lines.Stream(kStreams, kLine);
       }
       for (; i + n <= count; i += n) fn(Whole<D>(), i);
     } else {
