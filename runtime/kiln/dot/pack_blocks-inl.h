@@ -177,7 +177,10 @@ HWY_NOINLINE void PackBFrom(const From& b, typename D::KGroup* to) {
   const size_t cols = PaddedCols<KGroup>(b.extent[1]);
   const size_t depth = PackedKGroupsOf<D>(b.extent[0]);
 
-  if (b.IsTransposed()) {
+  bool along_k = b.IsTransposed();
+  if constexpr (std::is_same_v<From, Source<B>>)
+    along_k = along_k || (b.extent[1] == 1 && b.stride[0] == 1);  // a single column
+  if (along_k) {
     constexpr size_t kGroups = 64;
     HWY_ALIGN B buffer[kMaxCols * kGroups * D::kKPerGroup];
     const From rows = b.Transposed();

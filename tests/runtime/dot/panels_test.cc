@@ -34,8 +34,8 @@ T MakeElement(size_t i) {
   }
 }
 
-/// Blocks of an array of rank 4 whose dimensions 1 and 3 are squeezed, or 0 and 3: then the last of
-/// the block is not contiguous.
+/// Blocks of an array of rank 4 of which two dimensions are squeezed; where the last one is, the
+/// last of the block is not contiguous.
 struct Case {
   std::array<int64_t, 4> shape;
   std::array<BlockDim, 4> dims;
@@ -58,6 +58,12 @@ inline std::vector<Case> Cases() {
   add(300, 290, Blocked(300, yes), Blocked(290, yes), 0, 0);
   add(9, 70, Element(13, 2, 3), Element(75, 4, 4), 0, 1);  // halos
   add(40, 300, Bounded(24, yes), Bounded(280, yes), Ds(3, 17), Ds(11, 261));
+  // One column, whose elements are neighbours: whole, and padded.
+  const auto column = [&](int64_t a, BlockDim dim, int64_t i) {
+    cases.push_back({{2, 3, a, 1}, {Squeezed(), Squeezed(), dim, Blocked(1, yes)}, {1, 2, i, 0}});
+  };
+  column(301, Blocked(301, yes), 0);
+  column(90, Blocked(32, no), 2);
   return cases;
 }
 
