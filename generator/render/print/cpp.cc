@@ -55,7 +55,7 @@ constexpr std::string_view kOwnWords =
     "run_step RunGrid RunStep Scratch Signed SingleStep size_t Sorted SparsifyMask StackOf "
     "StoredCols "
     "specialization Squeezed start Status status Step step steps StoreOne StoreRows StreamLanes "
-    "StreamsSquares StripSize "
+    "StripSize "
     "SumsInRows SumsOf TapList Tensor Tiers Tile TileOf TileSize TileSums u4 uint16_t uint32_t "
     "uint64_t "
     "uint8_t UndefinedInit UnpackedA Unsigned when Within";

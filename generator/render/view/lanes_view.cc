@@ -98,13 +98,8 @@ void BodyView::Squares(const stage::Rows& rows, Fields* fields) {
   std::string call = "(" + tag + ", " + count + ", " + Count(plan_[lanes.loop].space) + ", ";
   loops_[rows.loop] = "first";
   lanes_ = lanes.loop;
-  if (!lanes.streamed.empty()) {
-    const std::vector<std::string> begins = StreamedFrom(lanes);
-    if (begins.size() > 1) call = "<" + std::to_string(begins.size()) + ">" + call;
-    call += "StreamsSquares(" + tag;
-    for (const BufferId buffer : lanes.streamed) call += ", " + names_[buffer];
-    call += "), " + begins.front() + ", ";
-  }
+  if (!lanes.streamed.empty())  // by one store
+    call += names_[lanes.streamed.front()] + ", " + StreamedFrom(lanes).front() + ", ";
   fields->Set("squares_call", "ForSquares" + call);
   in_rows_ = true;
   LanesBody(lanes, fields);

@@ -90,25 +90,17 @@ HWY_INLINE void ForSquares(D d, size_t rows, size_t columns, const Fn& fn) {
   });
 }
 
-/// Whether these are to be written by streaming stores of squares.
-template <class D, typename T, int V, class... Others>
-HWY_INLINE bool StreamsSquares(D d, const Tile<T, V>& to, const Others&... others) {
-  const bool by_blocks = sizeof...(Others) == 0 && kSquaresByBlocks<D>;
-  const size_t columns = by_blocks ? kLineBytes / sizeof(T) : hn::Lanes(d);
-  return (StreamsPieces(columns, to) && ... && StreamsPieces(columns, others));
-}
-
-/// The same for functions whose only stores, but those by `at.Cached()`, are to each of their rows
-/// of `kStreams` outputs, in order; `to` is where the first row of one begins. `streams`: whether
-/// StreamsSquares.
-template <size_t kStreams = 1, class D, typename T, class Fn>
-HWY_INLINE void ForSquares(D d, size_t rows, size_t columns, bool streams, const T* to,
+/// The same for functions whose only store, but those by `at.Cached()`, is one to each of their
+/// rows of `z`, in order; `to` is where the first of all begins.
+template <class D, typename T, int V, class Fn>
+HWY_INLINE void ForSquares(D d, size_t rows, size_t columns, const Tile<T, V>& z, const T* to,
                            const Fn& fn) {
-  if constexpr (kStreams == 1 && !kIsPacked<T> && kSquaresByBlocks<D>) {
+  if constexpr (!kIsPacked<T> && kSquaresByBlocks<D>) {
+    constexpr size_t kLine = kLineBytes / sizeof(T);
     size_t block_rows = 0, block_columns = 0;
-    if (streams && reinterpret_cast<uintptr_t>(to) % kLineBytes == 0) {
+    if (StreamsPieces(kLine, z) && reinterpret_cast<uintptr_t>(to) % kLineBytes == 0) {
       block_rows = rows - rows % hn::Lanes(d);
-      block_columns = columns - columns % (kLineBytes / sizeof(T));
+      block_columns = columns - columns % kLine;
       ForBlocksOfSquares<T>(d, block_rows, block_columns, fn);
     }
     ForRows(d, rows, [&](auto some, size_t first) KILN_INLINE_ATTR {
@@ -117,6 +109,7 @@ HWY_INLINE void ForSquares(D d, size_t rows, size_t columns, bool streams, const
                [&](auto at, size_t i) KILN_INLINE_ATTR { fn(some, first, at, from + i); });
     });
   } else {
+    const bool streams = StreamsPieces(hn::Lanes(d), z);
     ForRows(d, rows, [&](auto some, size_t first) KILN_INLINE_ATTR {
       StreamLanes(d, columns, streams, to,
                   [&](auto at, size_t i) KILN_INLINE_ATTR { fn(some, first, at, i); });
