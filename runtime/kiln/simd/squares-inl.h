@@ -23,8 +23,8 @@ KILN_BEFORE_NAMESPACE();
 namespace kiln::inline KILN_ABI {
 namespace HWY_NAMESPACE {
 
-/// A block of an output, 32 KiB: so many columns, and rows for which four lines are read together
-/// of each row of as small elements.
+/// A block of an output, which takes 32 KiB. Its columns are rows of what is transposed, of each of
+/// which four lines become the block's rows.
 constexpr size_t kBlockColumns = 128;
 template <typename T>
 constexpr size_t kBlockRows = 4 * kLineBytes / sizeof(T);
@@ -36,11 +36,12 @@ template <class D, typename T>
 struct IntoBlock : IntoLines<D, BlockOfLines<T>> {
   size_t columns;  // of the block
 
-  HWY_INLINE IntoBlock(BlockOfLines<T>& block, size_t row, size_t column, size_t all)
-      : IntoLines<D, BlockOfLines<T>>(block, row, column), columns(all) {}
+  HWY_INLINE IntoBlock(BlockOfLines<T>& block, size_t row, size_t column, size_t block_columns)
+      : IntoLines<D, BlockOfLines<T>>(block, row, column), columns(block_columns) {}
 };
 
-/// Before a square is read: asks for the one of the next lanes, or of the block below.
+/// As PrefetchAcross of other lanes (across-inl.h), in the order of blocks: asks for the square of
+/// the next columns, or for the first of the block below.
 template <class D, typename T, typename Read>
 HWY_INLINE void PrefetchAcross(const IntoBlock<D, T>& at, const Read* first, ptrdiff_t stride,
                                size_t, size_t) {
@@ -61,8 +62,9 @@ template <class D>
 constexpr bool kSquaresByBlocks = !HWY_HAVE_SCALABLE && HWY_TARGET != HWY_SCALAR &&
                                   hn::MaxLanes(D()) * sizeof(hn::TFromD<D>) < kLineBytes;
 
-/// Squares of an output whose rows, and columns times their size, are multiples of lanes and lines.
-/// Blocks follow each other down, along the rows that are read.
+/// Calls fn for the squares of an output of whole squares, whose rows are whole lines, and streams
+/// each block when it is complete. The next block is the one below, as what is read for that is
+/// next to what was read for this one.
 template <typename T, class D, class Fn>
 HWY_INLINE void ForBlocksOfSquares(D, size_t rows, size_t columns, const Fn& fn) {
   constexpr std::integral_constant<size_t, hn::MaxLanes(D())> n;
